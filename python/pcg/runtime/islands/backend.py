@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from pcg.controller.streams import IslandProgram
@@ -71,7 +71,7 @@ class Loaded(Protocol):
         """Of each result: what it is, its island, bytes per device."""
 
     @property
-    def donated(self) -> Sequence[int]:
+    def donated(self) -> Collection[int]:
         """Numbers of the arguments that a run takes over."""
 
     @property

@@ -90,7 +90,7 @@ class Edges:
         return send
 
     def receiver(self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, most: int, key: str | None) -> Any:
-        """What pulls a value, as (run, tag) -> array.
+        """What pulls a value, as (run, tag) -> x, and what makes the array of that, for which nobody needs to wait.
 
         Args:
           devices: of the slice that receives.
@@ -105,15 +105,35 @@ class Edges:
         kind = _kind(value, SingleDeviceSharding(devices[0]) if gathered else own)
         distribute = functools.partial(jax.device_put, device=own) if gathered else _all_or_none(own)
 
-        def receive(run: int, tag: int) -> Any:
-            link = self._peers.get(peer)
-            if link is None:
-                raise RunError(f"island {peer}, which message {tag} is from, is gone")
-            (x,) = link.pull(run * _TAGS + tag, [kind])
+        def pull(run: int, tag: int) -> Any:
+            return self.take(peer, run * _TAGS + tag, kind)
+
+        def finish(x: Any) -> Any:
             x = distribute(x)
             return x if key is None else jax.random.wrap_key_data(x, impl=key)
 
-        return receive
+        return pull, finish
+
+    def take(self, peer: str, number: int, kind: jax.ShapeDtypeStruct) -> Any:
+        """Pull what another island has armed, or will, under a number.
+
+        Raises:
+          RunError: the island is gone.
+        """
+        link = self._peers.get(peer)
+        if link is None:
+            raise RunError(f"island {peer}, which a message is from, is gone")
+        (x,) = link.pull(number, [kind])
+        return x
+
+    def arm(self, number: int, x: Any) -> None:
+        """Let others pull an array that nobody donates or deletes."""
+        self._server.await_pull(number, [x])
+
+    def arm_error(self, number: int, shape: Sequence[int], dtype: Any, device: Any, error: RunError) -> None:
+        """Let others pull an error in place of an array of one device."""
+        kind = jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=SingleDeviceSharding(device))
+        self.arm(number, transfer.make_error_array(kind, str(error)))
 
 
 def _kind(value: Value, sharding: Sharding) -> jax.ShapeDtypeStruct:

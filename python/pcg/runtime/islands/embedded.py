@@ -20,7 +20,7 @@ from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function, Unfinished
 from pcg.runtime.islands.computation import Computation, computation, copier, sharding_of
 from pcg.runtime.islands.embedded_run import EmbeddedRun
-from pcg.runtime.islands.exchange import Receiver, Sender, Side
+from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.island_queue import Island, wait_for
 
@@ -132,13 +132,11 @@ class EmbeddedProgram:
         for island, what in order(program):
             base = self._base[island]
             if isinstance(what, Dispatch | Collect):  # a run of the program does not use the acts of all islands
+                devices = self._islands[island].devices
                 if isinstance(what, Dispatch):
-                    sides = self._side(what.values[0]), self._side(what.target)
-                    ends[what.tag] = Sender(what, *sides, (self.name, what.source))
+                    ends[what.tag] = sender_of(program, what, devices)
                 else:
-                    written = [self._side(v) for v in what.values]
-                    receiver = Receiver(what, self._side(what.origin), written, (self.name, what.source))
-                    self._ends[what.tag] = ends[what.tag], receiver
+                    self._ends[what.tag] = ends[what.tag], receiver_of(program, what, devices)
                 place[island] += 1
                 continue
             if isinstance(what, Call):
@@ -154,13 +152,6 @@ class EmbeddedProgram:
             self._act_at[island, place[island]] = acts[-1]
             place[island] += 1
         return acts
-
-    def _side(self, value: int) -> Side:
-        """A value at one end of an exchange."""
-        found = self.program.values[value]
-        island, mesh = self.program.slices[found.slice]
-        devices = self._islands[island].devices
-        return Side(found, mesh, [devices[i] for i in mesh.device_ids or range(mesh.size)])
 
     def _computation(self, island: str, what: Call, donated: Sequence[int]) -> Computation:
         function = self._functions[what.function]

@@ -20,7 +20,7 @@ import numpy as np
 
 from pcg.controller.exchange_progress import ExchangeProgress
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.streams import Collect, Dispatch, Value
+from pcg.controller.streams import Collect, Dispatch, IslandProgram, Value
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime.inputs import np_dtype
@@ -63,6 +63,35 @@ class Side:
         for position, device in enumerate(self.devices):
             found[self.mesh.index(position, self.value.spec.dims[0])].append(device)
         return found
+
+
+def side(program: IslandProgram, value: int, devices: Sequence[Any]) -> Side:
+    """A value of a program at one end of an exchange.
+
+    Args:
+      devices: of the island that it is on, if it is one of this process.
+
+    Raises:
+      RunError: other processes have some of them.
+    """
+    found = program.values[value]
+    mesh = program.slices[found.slice][1]
+    own = [devices[i] for i in mesh.device_ids or range(mesh.size)] if devices else []
+    if any(d.process_index != jax.process_index() for d in own):
+        raise RunError(f"program {program.name}: an exchange on an island of several processes; allowed: of one")
+    return Side(found, mesh, own)
+
+
+def sender_of(program: IslandProgram, what: Dispatch, devices: Sequence[Any]) -> Sender:
+    """The end that has the rows; `devices`: of its island.  Raises RunError as `side` does."""
+    source, target = side(program, what.values[0], devices), side(program, what.target, ())
+    return Sender(what, source, target, (program.name, what.source))
+
+
+def receiver_of(program: IslandProgram, what: Collect, devices: Sequence[Any]) -> Receiver:
+    """The end that gets the rows; `devices`: of its island.  Raises RunError as `side` does."""
+    targets = [side(program, v, devices) for v in what.values]
+    return Receiver(what, side(program, what.origin, ()), targets, (program.name, what.source))
 
 
 class Mailbox:
@@ -118,7 +147,9 @@ class Sender:
     def __init__(self, what: Dispatch, source: Side, target: Side, names: tuple[str, str]) -> None:
         self.what, self.names = what, names
         self.senders, self.receivers = source.shards, target.shards
-        self._devices = [group[0] for group in source.groups()]
+        self.devices = [group[0] for group in source.groups()]
+        self.dtype = dtype_of(source.value)
+        self.row_shape = source.value.shape[2:] if what.back else source.value.shape[1:]
         self._rows = source.value.shape[1] if what.back else source.local_rows
         """Rows that each sender has."""
         if what.back:
@@ -137,22 +168,24 @@ class Sender:
                 return x
         try:
             own, by = ({s.device: s.data for s in x.addressable_shards} for x in (rows, routing))
-            return [self._group(own[d], by[d]) for d in self._devices]
+            return [self._group(own[d], by[d]) for d in self.devices]
         except Exception as error:
             return self.failed(error)
 
     def failed(self, error: BaseException) -> RunError:
         """An error, as what takes the place of the rows."""
-        if isinstance(error, RunError):
-            return error
-        program, source = self.names
-        return NodeError(program, "exchange_back" if self.what.back else "exchange", source, error).because(error)
+        return _failed(error, self.what, self.names)
 
     def deliver(
         self, launched: Sequence[tuple[Any, Any]], parcel: Callable[[int, int, Any], None],
-        punctuate: Callable[[int, Sequence[int]], None],
+        punctuate: Callable[[int, Sequence[int]], None], lost: Callable[[int, int, int, RunError], None],
     ) -> Moved:  # fmt: skip
         """Give what there is to those that it is for; waits until it is known.
+
+        Args:
+          parcel: takes (sender, receiver, rows).
+          punctuate: takes (sender, rows for each receiver).
+          lost: takes (sender, receiver, size of the parcel, why there is none).
 
         Raises:
           RunError: a destination that there is not, or what the computations before it failed with.
@@ -162,7 +195,12 @@ class Sender:
             counts, starts = self.read(plan)
             for receiver, count in enumerate(counts):
                 if count:
-                    x = _take(buffer, starts[receiver], parcel_rows(count, self._rows))
+                    size = parcel_rows(count, self._rows)
+                    try:
+                        x = _take(buffer, starts[receiver], size)
+                    except Exception as error:
+                        lost(sender, receiver, size, self.failed(error))
+                        continue
                     parcel(sender, receiver, x)
                     moved["parcels"] += 1
                     moved["rows"] += count
@@ -203,7 +241,10 @@ class Receiver:
         self.what, self.names = what, names
         self._targets = targets
         self.senders, self.receivers = source.shards, targets[0].shards
+        self.value = targets[0].value
         self.rows = source.value.shape[1] if what.back else source.local_rows
+        """Rows that each sender has."""
+        self.row_shape = source.value.shape[2:] if what.back else source.value.shape[1:]
         self._groups = targets[0].groups()
         self.devices = [group[0] for group in self._groups]
         shape = targets[0].value.shape
@@ -220,10 +261,11 @@ class Receiver:
                 raise destination
             return self._back(mailbox, destination) if self.what.back else self._forth(mailbox)
         except Exception as error:
-            program, source = self.names
-            node = "exchange_back" if self.what.back else "exchange"
-            lost = error if isinstance(error, RunError) else NodeError(program, node, source, error).because(error)
-            return [lost] * len(self.what.writes)
+            return [self.failed(error)] * len(self.what.writes)
+
+    def failed(self, error: BaseException) -> RunError:
+        """An error, as what takes the place of the values."""
+        return _failed(error, self.what, self.names)
 
     def _forth(self, mailbox: Mailbox) -> list[Any]:
         counts, capacity = mailbox.counts, self._local[1]
@@ -277,8 +319,9 @@ def deliver_here(
         if isinstance(launched, RunError):
             raise launched
         return sender.deliver(
-            launched, lambda p, q, x: mailbox.arrive(p, q, jax.device_put(x, devices[q])), mailbox.punctuate
-        )
+            launched, lambda s, r, x: mailbox.arrive(s, r, jax.device_put(x, devices[r])), mailbox.punctuate,
+            lambda s, r, size, error: mailbox.fail(error),
+        )  # fmt: skip
     except Exception as error:
         mailbox.fail(sender.failed(error))
         return {}
@@ -287,6 +330,13 @@ def deliver_here(
 def in_thread(function: Callable[[], None], name: str) -> None:
     """Run something that waits: it has a thread of its own, since others may wait for what it waits for."""
     threading.Thread(target=function, name=name, daemon=True).start()
+
+
+def _failed(error: BaseException, what: Dispatch | Collect, names: tuple[str, str]) -> RunError:
+    if isinstance(error, RunError):
+        return error
+    program, source = names
+    return NodeError(program, "exchange_back" if what.back else "exchange", source, error).because(error)
 
 
 # -- computations, each of one device --------------------------------------------------------------

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import IslandFailed
-from pcg.controller.stream_use import most_bytes
+from pcg.controller.stream_use import after_exchanges, exchanges, most_bytes
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
 from pcg.driver.compilation import Compilation
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
@@ -27,9 +27,10 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.executable import device_program
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.backend import Function, Unfinished
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
+from pcg.runtime.islands.remote_run import RemoteRun
 from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland
 from pcg.runtime.islands.worker_process import WorkerProcess
 
@@ -74,6 +75,11 @@ class ProcessBackend:
         self.runs = itertools.count()
         self._code: dict[int, int] = {}
         self._connected: set[str] = set()
+
+    @property
+    def exchanged(self) -> Counter[str]:
+        """What exchanges have moved between these islands so far."""
+        return sum((worker.exchanged for worker in self.workers.values()), Counter[str]())
 
     # -- islands ---------------------------------------------------------------------------------
 
@@ -190,7 +196,7 @@ class ProcessProgram:
         }
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._from_caller = len(program.arguments) - len(constants)
-        self._donated = frozenset(program.donated)
+        self.donated, self.exchanges = frozenset(program.donated), exchanges(program)
         self.direct = None
         self._key = next(backend.keys)
         with backend.lock:
@@ -203,6 +209,7 @@ class ProcessProgram:
     def _load(self, functions: Mapping[str, Function], constants: Mapping[int, HostArray]) -> None:
         program, backend = self.program, self._backend
         keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
+        after = after_exchanges(program)
         sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
         for name, worker in self._workers.items():
             stream = program.streams[name]
@@ -215,7 +222,7 @@ class ProcessProgram:
             worker.known.update(new)
             own = {number: constants[number] for number, _ in stream.arguments if number in constants}
             part = replace(program, streams={name: stream})
-            worker.send(Load(self._key, name, part, code, new, sizes, keys, own))
+            worker.send(Load(self._key, name, part, code, new, sizes, keys, own, after))
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
@@ -225,11 +232,12 @@ class ProcessProgram:
             return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
         return HostArray(np.asarray(x, self._dtypes[number]))
 
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         backend, program = self._backend, self.program
         values: list[Any] = [None] * len(program.results)
         tokens: dict[str, Any] = {}
-        sequential = backend.dispatch == "sequential"
+        # Islands that exchange rows cannot put all of their parts into queues one after another.
+        sequential = backend.dispatch == "sequential" and not self.exchanges
         hosts: dict[int, HostArray] = {}
         with backend.lock:
             number = next(backend.runs)
@@ -241,7 +249,7 @@ class ProcessProgram:
                     x = arguments[n] if n < self._from_caller else 0  # constants are there
                     if isinstance(x, RemoteValue) and x.keeper is worker:
                         values_here.append(x.key)
-                        if n in self._donated:
+                        if n in self.donated:
                             taken.append(x.key)
                     elif n >= self._from_caller:
                         values_here.append(0)
@@ -251,7 +259,8 @@ class ProcessProgram:
                         values_here.append(hosts[n])
                 keys = [next(backend.keys) for _ in stream.results]
                 run = RunOnIsland(number, self.name)
-                message = Run(number, self._key, values_here, taken, keys, worker.released(), sequential)
+                says = sequential or self.exchanges
+                message = Run(number, self._key, values_here, taken, keys, worker.released(), says)
                 backend.messages[name] += 1
                 worker.start(run, message)
                 tokens[name] = worker, run
@@ -259,10 +268,10 @@ class ProcessProgram:
                     values[n] = RemoteValue(worker, key, run)
                 if sequential:
                     worker.wait(run.enqueued, f"putting {run} into queues")
-            for n in self._donated:
+            for n in self.donated:
                 if n < self._from_caller and isinstance(arguments[n], RemoteValue):
                     arguments[n].take()
-        return values, tokens
+        return RemoteRun([*tokens.values()], values, tokens) if self.exchanges else (values, tokens)
 
     def ready(self, token: tuple[WorkerProcess, RunOnIsland]) -> bool:
         return token[1].over.is_set()

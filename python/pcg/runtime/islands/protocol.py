@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -103,6 +103,7 @@ class Load:
       sizes: number of devices of each island.
       keys: by tag, the generator of the random keys that are received.
       constants: number of an argument, with its value.
+      after: tags of messages that are given only behind an exchange.
     """
 
     key: int
@@ -113,6 +114,7 @@ class Load:
     sizes: Mapping[str, int]
     keys: Mapping[int, str]
     constants: Mapping[int, HostArray]
+    after: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,8 @@ class Enqueued:
     """All of a run is in the queues, or waits for others only."""
 
     run: int
+    exchanged: Mapping[str, int] = field(default_factory=dict)
+    """What its exchanges have given to others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pcg.controller.faults import RunError
 from pcg.controller.stream_use import last_slot, taken_over
-from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send
+from pcg.controller.streams import Call, Collect, Copy, Dispatch, IslandProgram, Receive, Send
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
@@ -21,6 +21,7 @@ from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import computation, copier, sharding_of
 from pcg.runtime.islands.edges import Edges
+from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.islands.protocol import HostArray, Load
 
@@ -35,7 +36,14 @@ class StreamRunner:
         self.program: IslandProgram = load.program
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
-        self._load, self._island, self._edges, self._code = load, island, edges, code
+        self._load, self._island, self.edges, self._code = load, island, edges, code
+        self.late: set[int] = set()
+        """Tags of what is given only behind an exchange, and so is waited for before it is in a queue."""
+        self.senders: dict[int, Sender] = {}
+        """Of exchanges, by tag, as `receivers`."""
+        self.receivers: dict[int, Receiver] = {}
+        self.pulls: dict[int, Any] = {}
+        """By tag of a message, how to pull it and what to do with it then."""
         self._on: dict[str, tuple[Mesh, list[Any]]] = {}
         for slice, (where, mesh) in self.program.slices.items():
             numbers = mesh.device_ids or range(mesh.size)
@@ -52,7 +60,10 @@ class StreamRunner:
         self.last = last_slot(self.program, load.island)
         donations = taken_over(self.program, load.island)
         acts = [self._act(what, donations.get(place, ())) for place, what in enumerate(self.stream.instructions)]
-        self._acts: list[Act] = acts
+        self.acts: list[Act] = acts
+        """What puts each instruction into the queues; those of exchanges do nothing."""
+        self.exchanges = bool(self.senders or self.receivers or self.late)
+        """Whether a run may have to wait on the host; it is a `StreamRun` then."""
 
     def _placed(self, x: Any, slot: int) -> Any:
         sharding = self._shardings[slot]
@@ -63,7 +74,14 @@ class StreamRunner:
         return x if isinstance(x, RunError) or x.sharding == sharding else jax.device_put(x, sharding)
 
     def run(self, run: int, arguments: Sequence[Any]) -> list[Any]:
-        """Put a run into the queues; the slots as they are then.
+        """Put a run into the queues; the slots as they are then.  Arguments as in `begin`."""
+        slots = self.begin(arguments)
+        for act in self.acts:
+            act(slots, run)
+        return slots
+
+    def begin(self, arguments: Sequence[Any]) -> list[Any]:
+        """The slots before the first instruction.
 
         Args:
           arguments: of the stream, in its order: arrays of these devices, of the host, or errors.
@@ -71,8 +89,6 @@ class StreamRunner:
         slots: list[Any] = [None] * self.stream.slots
         for (number, slot), x in zip(self.stream.arguments, arguments, strict=True):
             slots[slot] = self._constants[number] if number in self._constants else self._placed(x, slot)
-        for act in self._acts:
-            act(slots, run)
         return slots
 
     def _act(self, what: Any, donated: Sequence[int]) -> Act:
@@ -84,6 +100,12 @@ class StreamRunner:
             return self._send(what)
         if isinstance(what, Receive):
             return self._receive(what)
+        if isinstance(what, Dispatch | Collect):
+            if isinstance(what, Dispatch):
+                self.senders[what.tag] = sender_of(self.program, what, self._island.devices)
+            else:
+                self.receivers[what.tag] = receiver_of(self.program, what, self._island.devices)
+            return lambda slots, run: None
         slot = what.slot
 
         def free(slots: list[Any], run: int) -> None:
@@ -123,7 +145,7 @@ class StreamRunner:
         value = self.program.values[what.value]
         if 0 in value.shape:
             return lambda slots, run: None
-        edges, mesh = self._edges, self._on[value.slice][0]
+        edges, mesh = self.edges, self._on[value.slice][0]
         senders: dict[tuple[Any, ...], Any] = {}
         every = self._island.devices
 
@@ -145,11 +167,14 @@ class StreamRunner:
             sharding = sharding_of(value, mesh, devices)
             return lambda slots, run: slots.__setitem__(what.slot, jax.device_put(zeros, sharding))
         sizes, keys = self._load.sizes, self._load.keys
-        receive = self._edges.receiver(value, mesh, devices, what.peer, sizes[what.peer], keys.get(what.tag))
+        pull, finish = self.edges.receiver(value, mesh, devices, what.peer, sizes[what.peer], keys.get(what.tag))
+        self.pulls[what.tag] = pull, finish
+        if what.tag in self._load.after:
+            self.late.add(what.tag)
 
         def act(slots: list[Any], run: int) -> None:
             try:
-                slots[what.slot] = receive(run, what.tag)
+                slots[what.slot] = finish(pull(run, what.tag))
             except Exception as error:
                 lost = error if isinstance(error, RunError) else RunError(f"{type(error).__name__}: {error}")
                 slots[what.slot] = lost

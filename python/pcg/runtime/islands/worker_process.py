@@ -55,6 +55,8 @@ class WorkerProcess:
         """Why it is gone."""
         self.messages: Counter[str] = Counter()
         """Messages to it, by kind."""
+        self.exchanged: Counter[str] = Counter()
+        """What exchanges of its have given to others."""
         self.known: set[int] = set()
         """Device programs that it has."""
         self._on_end = on_end
@@ -183,6 +185,7 @@ class WorkerProcess:
         elif isinstance(message, Enqueued):
             with self._lock:
                 run = self._runs.get(message.run)
+                self.exchanged.update(message.exchanged)
             if run is not None:
                 run.enqueued.set()
         elif isinstance(message, Answer):
