@@ -77,8 +77,9 @@ def exchange(
     if overflow not in OVERFLOW:
         raise ValueError(f"overflow {overflow!r}; allowed: {', '.join(OVERFLOW)}")
     shape = tuple(rows.shape)
-    if not shape or jax_compat.is_key(rows.dtype):
-        raise ValueError(f"rows of type {rows.dtype}{list(shape)}; allowed: arrays of numbers, [tokens, ...]")
+    if not shape or 0 in shape or jax_compat.is_key(rows.dtype):
+        allowed = "arrays of numbers, with elements, [tokens, ...]"
+        raise ValueError(f"rows of type {rows.dtype}{list(shape)}; allowed: {allowed}")
     axis, to_axis = (_axis(slice.mesh, own) for slice, _, own in (source, target))
     senders, receivers = source[0].mesh.axis_size(axis), target[0].mesh.axis_size(to_axis)
     if shape[0] % senders:
@@ -87,8 +88,8 @@ def exchange(
         found = f"{destination.dtype}{list(destination.shape)}"
         raise ValueError(f"destinations {found}; allowed: an integer for each of {shape[0]} rows")
     room = shape[0] if capacity is None else capacity
-    if isinstance(room, bool) or not isinstance(room, int) or room < 0:
-        raise ValueError(f"capacity {capacity!r}; allowed: a number of rows")
+    if isinstance(room, bool) or not isinstance(room, int) or room < 1:
+        raise ValueError(f"capacity {capacity!r}; allowed: 1 or more rows")
     route = traced.Route(source[1], target[1], axis, to_axis, senders, receivers, room, overflow == "drop", run)
 
     def exchanged(rows: Any, destination: Any) -> Exchanged:

@@ -247,7 +247,7 @@ def _flat(eqns: Iterable[Any]) -> tuple[list[Any], dict[Any, Any]]:
                 own: dict[Any, Any] = dict(zip(body.invars, read, strict=True))
                 for v, x in zip(body.constvars, getattr(inner, "consts", ()), strict=True):
                     own[v] = core.Literal(x, v.aval)
-                visit(body.eqns, own)
+                visit([e if _source(e) else e.replace(source_info=eqn.source_info) for e in body.eqns], own)
                 for v, w in zip(eqn.outvars, body.outvars, strict=True):
                     names[v] = w if _literal(w) else own.get(w, w)
                 continue

@@ -228,7 +228,8 @@ def read_plan(plan: Any, receivers: int) -> tuple[list[int], list[int]]:
     """
     numbers = np.asarray(plan).tolist()
     if wrong := numbers[2 * receivers]:
-        raise ValueError(f"{wrong} rows have destinations above {receivers - 1}; allowed: 0 to that, or negative")
+        allowed = "allowed: 0 to that, or negative"
+        raise ValueError(f"{wrong} rows of a shard have destinations above {receivers - 1}; {allowed}")
     return numbers[:receivers], numbers[receivers : 2 * receivers]
 
 
