@@ -82,9 +82,9 @@ class EmbeddedRun(Unfinished):
         launched = sender.launch(rows, routing)
 
         def deliver() -> None:
-            moved = deliver_here(sender, launched, mailbox, receiver.devices)
+            found = deliver_here(sender, launched, mailbox, receiver.devices)
             with self._lock:
-                self._exchanged.update(moved)
+                self._exchanged.update(found)
                 self._delivering -= 1
             self._notify()
 

@@ -1,4 +1,4 @@
-"""The ends of exchanges on devices of this process: rows by where they go, in parcels, and put together again.
+"""The ends of exchanges on devices of this process: rows by where they go, in parcels, and assembled again.
 
 Which rows go where is known when a shard has computed it, so a thread waits for that; how much room rows may take is
 known before.  A parcel has the rows of one sender for one receiver, rounded up to a power of two, so that few programs
@@ -29,7 +29,7 @@ from pcg.runtime.islands.computation import sharding_of
 #: Rows of the smallest parcel.
 SMALLEST = 8
 #: What moves, by name: parcels, rows in them, bytes of them with what they are rounded up by.
-Moved = Mapping[str, int]
+Exchanged = Mapping[str, int]
 
 
 def parcel_rows(rows: int, most: int) -> int:
@@ -179,7 +179,7 @@ class Sender:
     def deliver(
         self, launched: Sequence[tuple[Any, Any]], parcel: Callable[[int, int, Any], None],
         punctuate: Callable[[int, Sequence[int]], None], lost: Callable[[int, int, int, RunError], None],
-    ) -> Moved:  # fmt: skip
+    ) -> Exchanged:  # fmt: skip
         """Give what there is to those that it is for; waits until it is known.
 
         Args:
@@ -190,7 +190,7 @@ class Sender:
         Raises:
           RunError: a destination that there is not, or what the computations before it failed with.
         """
-        moved = dict.fromkeys(("parcels", "rows", "bytes"), 0)
+        found = dict.fromkeys(("parcels", "rows", "bytes"), 0)
         for sender, (buffer, plan) in enumerate(launched):
             counts, starts = self.read(plan)
             for receiver, count in enumerate(counts):
@@ -202,11 +202,11 @@ class Sender:
                         lost(sender, receiver, size, self.failed(error))
                         continue
                     parcel(sender, receiver, x)
-                    moved["parcels"] += 1
-                    moved["rows"] += count
-                    moved["bytes"] += x.nbytes
+                    found["parcels"] += 1
+                    found["rows"] += count
+                    found["bytes"] += x.nbytes
             punctuate(sender, counts)
-        return moved
+        return found
 
     def read(self, plan: Any) -> tuple[list[int], list[int]]:
         """Rows for each receiver, and where they begin; waits for them.
@@ -314,7 +314,7 @@ class Receiver:
 
 def deliver_here(
     sender: Sender, launched: list[tuple[Any, Any]] | RunError, mailbox: Mailbox, devices: Sequence[Any]
-) -> Moved:
+) -> Exchanged:
     """Give parcels to devices of this process, as soon as it is known which; errors go into the mailbox."""
     try:
         if isinstance(launched, RunError):

@@ -15,7 +15,7 @@ from jax.sharding import SingleDeviceSharding
 
 from pcg.controller.faults import RunError
 from pcg.runtime.islands.edges import Edges
-from pcg.runtime.islands.exchange import Mailbox, Moved, Receiver, Sender, dtype_of, parcel_rows, read_plan
+from pcg.runtime.islands.exchange import Exchanged, Mailbox, Receiver, Sender, dtype_of, parcel_rows, read_plan
 
 #: Numbers of messages of exchanges: above those of values, by run, tag, and what of it.
 _FIRST, _RUNS, _BITS = 1 << 62, (1 << 22) - 1, 20
@@ -36,7 +36,7 @@ def arm_plans(edges: Edges, run: int, sender: Sender, launched: Sequence[tuple[A
             edges.arm(number, launched[s][1])
 
 
-def deliver(edges: Edges, run: int, sender: Sender, launched: Sequence[tuple[Any, Any]]) -> Moved:
+def deliver(edges: Edges, run: int, sender: Sender, launched: Sequence[tuple[Any, Any]]) -> Exchanged:
     """Arm the parcels that there are; waits until it is known.  What goes wrong with plans their receivers see."""
 
     def parcel(s: int, r: int, x: Any) -> None:

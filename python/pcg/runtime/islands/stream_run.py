@@ -16,7 +16,7 @@ from typing import Any
 from pcg.controller.faults import RunError
 from pcg.controller.streams import Collect, Dispatch, Receive
 from pcg.runtime.islands import exchange_edges
-from pcg.runtime.islands.exchange import Mailbox, Moved, deliver_here, in_thread
+from pcg.runtime.islands.exchange import Exchanged, Mailbox, deliver_here, in_thread
 from pcg.runtime.islands.stream_runner import StreamRunner
 
 
@@ -31,7 +31,7 @@ class StreamRun:
         self._runner, self._run, self.slots, self._go_on = runner, run, slots, go_on
         self.place = 0
         """The next instruction."""
-        self.moved: Counter[str] = Counter()
+        self.exchanged: Counter[str] = Counter()
         """What its exchanges have given to others."""
         self.over = False
         self._mailboxes: dict[int, Mailbox] = {}
@@ -50,7 +50,7 @@ class StreamRun:
             elif isinstance(what, Collect):
                 if not self._collect(what):
                     return False
-            elif isinstance(what, Receive) and what.tag in self._runner.late:
+            elif isinstance(what, Receive) and what.tag in self._runner.deferred:
                 if not self._receive(what):
                     return False
             else:
@@ -63,7 +63,7 @@ class StreamRun:
         runner = self._runner
         sender = runner.senders[what.tag]
         launched = sender.launch(*(self.slots[s] for s in what.reads))
-        deliver: Callable[[], Moved]
+        deliver: Callable[[], Exchanged]
         if what.peer == runner.stream.island:
             mailbox = self._mailboxes[what.tag] = Mailbox(sender.senders, sender.receivers, self._go_on)
             deliver = partial(deliver_here, sender, launched, mailbox, runner.receivers[what.tag].devices)
@@ -74,9 +74,9 @@ class StreamRun:
             deliver = partial(exchange_edges.deliver, runner.edges, self._run, sender, launched)
 
         def task() -> None:
-            moved = deliver()
+            found = deliver()
             with self._lock:
-                self.moved.update(moved)
+                self.exchanged.update(found)
                 self._delivering -= 1
             self._go_on()
 

@@ -37,7 +37,7 @@ class StreamRunner:
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
         self._load, self._island, self.edges, self._code = load, island, edges, code
-        self.late: set[int] = set()
+        self.deferred: set[int] = set()
         """Tags of what is given only behind an exchange, and so is waited for before it is in a queue."""
         self.senders: dict[int, Sender] = {}
         """Of exchanges, by tag, as `receivers`."""
@@ -62,7 +62,7 @@ class StreamRunner:
         acts = [self._act(what, donations.get(place, ())) for place, what in enumerate(self.stream.instructions)]
         self.acts: list[Act] = acts
         """What puts each instruction into the queues; those of exchanges do nothing."""
-        self.exchanges = bool(self.senders or self.receivers or self.late)
+        self.exchanges = bool(self.senders or self.receivers or self.deferred)
         """Whether a run may have to wait on the host; it is a `StreamRun` then."""
 
     def _placed(self, x: Any, slot: int) -> Any:
@@ -170,7 +170,7 @@ class StreamRunner:
         pull, finish = self.edges.receiver(value, mesh, devices, what.peer, sizes[what.peer], keys.get(what.tag))
         self.pulls[what.tag] = pull, finish
         if what.tag in self._load.after:
-            self.late.add(what.tag)
+            self.deferred.add(what.tag)
 
         def act(slots: list[Any], run: int) -> None:
             try:

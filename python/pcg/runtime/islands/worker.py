@@ -188,7 +188,7 @@ class Worker:
         self._values.update((key, x) for key, x in keys.items() if key in self._awaited)
         self._awaited.difference_update(keys)
         self._in_flight.put((run.run, program.name, token, keys))
-        self._channel.send(Enqueued(run.run, dict(going.moved)))
+        self._channel.send(Enqueued(run.run, dict(going.exchanged)))
 
     def _argument(self, key: int, taken: Any) -> Any:
         found = self._values.pop(key, None) if key in taken else self._values.get(key)
