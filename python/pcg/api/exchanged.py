@@ -21,7 +21,6 @@ source_info_util.register_exclusion(__file__)  # a node's source is the user's c
 OVERFLOW = ("error", "drop")
 
 
-@jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True)
 class Exchanged:
     """Rows that were exchanged; a tree of arrays, as programs take and return them."""
@@ -61,12 +60,8 @@ class Exchanged:
             raise ValueError(f"rows of shape {tuple(rows.shape)} cannot go back; allowed: {allowed}")
         return _run(route, lambda *arrays: traced.exchange_back(*arrays, route), rows, self.counts, self.destination)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], traced.Route]:
-        return (self.rows, self.counts, self.destination), self.route
 
-    @classmethod
-    def tree_unflatten(cls, route: traced.Route, arrays: Any) -> Exchanged:
-        return cls(*arrays, route)
+jax.tree_util.register_dataclass(Exchanged, ["rows", "counts", "destination"], ["route"])
 
 
 def exchange(

@@ -87,8 +87,8 @@ def _module(
         axes, sizes = ", ".join(f'"{a}"' for a, _ in mesh.axes), ", ".join(str(n) for _, n in mesh.axes)
         value = f"#dist.process_mesh<[{axes}], [{sizes}], []>"
         lines.append(f'"dist.mesh"() {{sym_name = "{slice}", value = {value}}} : () -> ()')
-    for node in {n.function: n for n in nodes if isinstance(n, Boundary)}.values():
-        lines.append(f"func.func private @{node.function}{tuple_of(node.reads)} -> {tuple_of(node.writes)}")
+    for call in {n.function: n for n in nodes if isinstance(n, Boundary)}.values():
+        lines.append(f"func.func private @{call.function}{tuple_of(call.reads)} -> {tuple_of(call.writes)}")
     inputs = []
     names = {}
     for i, v in enumerate(arguments):

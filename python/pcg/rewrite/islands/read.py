@@ -146,8 +146,9 @@ class _StreamReader:
             self._add(op, Send(reads[0], *_message(op), value))
         elif op.name == "pcg.dispatch":
             rows, routing = (self._value(v) for v in op.operands)
-            rest = (rows, routing), self._far(op), nodes.BACK in op.attributes, _line(op)
-            self._add(op, Dispatch((reads[0], reads[1]), *_message(op), *rest))
+            back, there = nodes.BACK in op.attributes, self._far(op)
+            what = Dispatch((reads[0], reads[1]), *_message(op), (rows, routing), there, back, _line(op))
+            self._add(op, what)
         elif op.name in ("pcg.collect", "pcg.collect_back"):
             writes, values = (tuple(f(r) for r in op.results) for f in (self._define, self._value))
             back, drop = op.name == "pcg.collect_back", nodes.DROP in op.attributes
