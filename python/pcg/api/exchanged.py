@@ -89,7 +89,8 @@ def exchange(
 
     def exchanged(rows: Any, destination: Any) -> Exchanged:
         destination = jnp.asarray(destination, jnp.int32)
-        return Exchanged(*traced.exchange(rows, destination, route), destination, route)
+        received, counts = traced.exchange(rows, destination, route)
+        return Exchanged(received, counts, destination, route)
 
     return _run(route, exchanged, rows, destination)
 

@@ -101,6 +101,8 @@ class StreamRunner:
         if isinstance(what, Receive):
             return self._receive(what)
         if isinstance(what, Dispatch | Collect):
+            if any(d.process_index != jax.process_index() for d in self._island.devices):
+                raise RunError(f"program {self.name}: an exchange on an island of several processes; allowed: of one")
             if isinstance(what, Dispatch):
                 self.senders[what.tag] = sender_of(self.program, what, self._island.devices)
             else:
