@@ -284,6 +284,10 @@ class Scheduler:
             reasons = [f"behind {', '.join(sorted(ahead))}"] if ahead else []
         return "; ".join(reasons)
 
+    def queued(self, client: str) -> int:
+        """Runs of a client that wait."""
+        return len({id(t) for q in self.queues.values() for t in q.waiting.get(client, ())})
+
     def clients(self) -> Collection[str]:
         """Clients with runs that wait."""
         return {c for q in self.queues.values() for c in q.waiting}

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class ClientUse:
+    """What a client uses at a moment."""
+
+    queued: int
+    """Programs that wait to be launched."""
+    in_flight: int
+    """Programs in the queues of devices, once for each of their islands."""
+    handles: int
+    """Buffers that it owns."""
+    nbytes: Mapping[str, int]
+    """By island, bytes per device of these."""
 
 
 class Entry:

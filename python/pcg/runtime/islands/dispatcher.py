@@ -16,7 +16,7 @@ from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
 from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
-from pcg.controller.store import Entry, ObjectStore
+from pcg.controller.store import ClientUse, Entry, ObjectStore
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.run import LaunchedAtOnce, Run
@@ -127,7 +127,7 @@ class Dispatcher:
         island = loaded.islands[0]
         queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
         outputs = [(out[0], out[2]) for out in loaded.outputs]
-        done = LaunchedAtOnce(loaded)
+        done = LaunchedAtOnce(loaded, client)
         count = len(placed)
 
         def run(args: Sequence[Any]) -> list[ShardedFuture] | None:
@@ -391,6 +391,16 @@ class Dispatcher:
                     self._changed.wait(_LOOK)
                     continue
             left[0].loaded.wait(left[1])
+
+    def use(self, client: str) -> ClientUse:
+        """What a client uses now."""
+        with self._lock:
+            self._collect()
+            in_flight = sum(run.client == client for q in self._in_flight.values() for run, _ in q)
+            own = self.store.of_client(client)
+            islands = dict.fromkeys(e.island for e in own)
+            nbytes = {name: sum(e.nbytes for e in own if e.island == name) for name in islands}
+            return ClientUse(self.scheduler.queued(client), in_flight, len(own), nbytes)
 
     # -- leaving -------------------------------------------------------------------------------
 

@@ -45,8 +45,9 @@ class Run:
 class LaunchedAtOnce:
     """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
 
-    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started", "launched")
+    __slots__ = ("loaded", "program", "client", "ticket", "entries", "number", "started", "launched")
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, client: str) -> None:
+        self.client = client
         self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
-        self.ticket, self.launched = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True), True
+        self.ticket, self.launched = Ticket(0, client, loaded.name, loaded.islands, {}, launched=True), True
