@@ -297,7 +297,7 @@ def test_buffers_are_freed_with_their_last_reference_and_with_their_client(contr
     del one
     gc.collect()
     three = f(two)
-    assert {e.handle for e in store.entries.values()} == {two._entry.handle, three._entry.handle}
+    assert {reference() for reference in store.entries} == {two, three}
     client.close()
     assert not store.entries and controller.resources.utilization() == 0
     with pytest.raises(Cancelled, match=f"client {client.name} is closed"):

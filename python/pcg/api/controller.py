@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -63,17 +64,19 @@ class Controller:
       in_flight: programs in the queues of an island's devices at most.
       memory: bytes per device for programs and their results; a program waits until it fits.  None: what the cluster
         says, or not limited.
+      spill: whether results that no program is about to use are copied to host memory when a program that is next needs
+        their room, and brought back when they are used; as a number, bytes of host memory at most.
       backend: what runs programs: "embedded", this process; "processes", one process of this machine per island, which
         has its devices (this one needs none); or a `Backend` of its own, `ProcessBackend(dispatch="sequential")`.
 
     Raises:
-      ValueError: no such backend.
+      ValueError: no such backend, or `spill` with one whose values are in other processes.
       ResourceError: no island, or fewer devices than there are in the cluster.
     """
 
     def __init__(
         self, islands: int | Mapping[str, Sequence[Any]] | Cluster = 1, *, devices: Sequence[Any] | None = None,
-        policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None,
+        policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None, spill: bool | int = False,
         backend: str | Backend = "embedded",
     ) -> None:  # fmt: skip
         self._memory = memory
@@ -82,10 +85,11 @@ class Controller:
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
         self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
+        if spill and not isinstance(self.backend, EmbeddedBackend):
+            raise ValueError(f"spill={spill!r} with backend {backend!r}; allowed: with backend 'embedded'")
         self.backend.on_failure = self._failed
-        self.dispatcher = Dispatcher(
-            {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
-        )
+        limits = {island.name: memory if memory is not None else island.memory for island, _ in found}
+        self.dispatcher = Dispatcher(limits, policy, in_flight, sys.maxsize if spill is True else spill)
         self._islands: dict[str, tuple[Island, Sequence[Any]]] = {island.name: (island, own) for island, own in found}
         """Islands, with their devices, to start them again."""
         for island, own in found:
@@ -272,6 +276,10 @@ class ClientSlice(OnSlice):
     def mesh(self) -> Mesh:
         """The mesh of virtual devices."""
         return self._slice.mesh
+
+    @property
+    def virtual(self) -> Slice:
+        return self._slice
 
     @property
     def island(self) -> str:

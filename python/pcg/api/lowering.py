@@ -33,11 +33,12 @@ class Lowered:
     ) -> None:  # fmt: skip
         self.program, self.loaded, self.out_tree = program, loaded, out_tree
         self._texts = texts
-        self._slices = [(s, s.version) for s in slices.values()]
+        self.slices = [(s, s.version) for s in slices.values()]
+        """Those that it uses, with the versions for which it was lowered."""
 
     def is_current(self) -> bool:
         """Whether its slices are where they were."""
-        for slice, version in self._slices:
+        for slice, version in self.slices:
             if slice.version != version:
                 return False
         return True

@@ -38,7 +38,7 @@ class CompiledNode:
             self._prepared[key] = Executable(self.compilation, self.devices, key)
         return self._prepared[key]
 
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Any]:
         # XLA does not take over the buffers of random keys.
         leaves = self.compilation.program.inputs
         executable = self.executable([i for i in donates if not leaves[i].key])
@@ -91,7 +91,8 @@ class Nodes:
         function = core.jaxpr_as_fun(node.jaxpr)
 
         def run(*args: Any) -> Any:
-            return function(*args)
+            out = function(*args)
+            return out[0] if len(out) == 1 else out
 
         name = "".join(c if c.isalnum() else "_" for c in node.name).strip("_") or "node"
         run.__name__ = run.__qualname__ = name

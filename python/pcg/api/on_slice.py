@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from pcg.controller.slices import Slice
 from pcg.layout import Mesh
 
 
@@ -21,6 +22,11 @@ class OnSlice(ABC):
     @abstractmethod
     def mesh(self) -> Mesh:
         """The mesh of virtual devices."""
+
+    @property
+    @abstractmethod
+    def virtual(self) -> Slice:
+        """The slice as the resource manager knows it."""
 
     @property
     @abstractmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,6 +17,7 @@ from pcg.frontend import jax_program, slice_calls
 from pcg.frontend.annotate import shard
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.short_path import ShortPath
 from pcg.runtime.placement import shard_spec
 
 #: What jax raises where Python needs the value of something that is traced.
@@ -45,8 +45,7 @@ class SliceFunction:
         self._program = SliceProgram(lowering, self._traced, name=self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        futures = self._program.quickly(args) if not kwargs else None
-        if futures is not None:
+        if (quick := self._program.quick) is not None and not kwargs and (futures := quick(args)) is not None:
             return futures
         if jax_compat.is_traced_here():
             return self._traced(*args, **kwargs)
@@ -78,33 +77,37 @@ class SliceProgram:
         self._known: dict[Any, Lowered | None] = {}
         self.last: Lowered | None = None
         """What was called or lowered last."""
-        self._quick: _Quick | None = None
+        self.quick: ShortPath | None = None
+        """What a call returns, if it is as the one before: one computation, of futures that are where those were."""
+        self._quick_for: Lowered | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        futures = self.quickly(args) if not kwargs else None
-        if futures is not None:
+        if self.quick is not None and not kwargs and (futures := self.quick(args)) is not None:
             return futures
         lowered, flat = self._lowered(args, kwargs)
         if lowered is None:
             return self._call_by_call(args, kwargs)
         own = self._lowering
-        if self._quick is None or lowered is not self._quick.lowered:
-            run = None
-            if not kwargs and all(type(a) is ShardedFuture for a in args):
-                run = own.dispatcher.quick(own.client, lowered.loaded, [a.placed for a in args])
-            self._quick = run and _Quick(lowered, run, jax.tree_util.treedef_is_leaf(lowered.out_tree))
+        if lowered is not self._quick_for and not kwargs and all(type(a) is ShardedFuture for a in args):
+            self.quick, self._quick_for = self._short_path(lowered, [a.placed for a in args]), lowered
         futures = own.dispatcher.submit(own.client, lowered.loaded, flat, own.deadline)
         return jax.tree.unflatten(lowered.out_tree, futures)
 
-    def quickly(self, args: Sequence[Any]) -> Any:
-        """What a call returns, if it is as the one before: one computation, of futures that are where those were."""
-        quick = self._quick
-        if quick is None or not quick.lowered.is_current():
-            return None
-        futures = quick.run(args)
-        if futures is None:
-            return None
-        return futures[0] if quick.one else jax.tree.unflatten(quick.lowered.out_tree, futures)
+    def _short_path(self, lowered: Lowered, placed: Sequence[Placed]) -> ShortPath | None:
+        """How to run a program of one computation on futures that are where these are."""
+        (slice, version), *others = lowered.slices
+        own, tree = self._lowering, lowered.out_tree
+        run = None if others else own.dispatcher.quick(own.client, lowered.loaded, placed, slice.virtual, version)
+        if run is None or jax.tree_util.treedef_is_leaf(tree):
+            return run
+
+        def call(args: tuple[Any, ...]) -> Any:
+            found = run(args)
+            if found is None:
+                return None
+            return jax.tree.unflatten(tree, found if isinstance(found, list) else [found])
+
+        return call
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Compile for arguments of these shapes (arrays, futures or `jax.ShapeDtypeStruct`), without running.
@@ -192,16 +195,6 @@ class SliceProgram:
 
     def __repr__(self) -> str:
         return f"<program {self.__name__}>"
-
-
-@dataclass(slots=True)
-class _Quick:
-    """How to run a program of one computation on futures that are where they were in the call before."""
-
-    lowered: Lowered
-    run: Callable[[Sequence[Any]], list[ShardedFuture] | None]
-    one: bool
-    """Whether the result is one array."""
 
 
 def _constrained(function: Callable[..., Any], layouts: Sequence[Any] | None) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jax._src import config as jax_config
 from jax._src import effects as jax_effects
+from jax._src.array import ArrayImpl
 from jax._src.lax.lax import _convert_element_type
 from jax._src.lib import xla_client
 from jax.extend import core as jex_core
@@ -37,6 +38,8 @@ ir = jax_mlir.ir
 TESTED = ((0, 10), (0, 13))
 
 
+#: What jitted functions return, except for random keys.
+ARRAY = ArrayImpl
 #: jaxlib's copy of arrays to devices that hold the same shards.
 _COPY = "batched_copy_array_to_devices_with_sharding"
 #: Custom calls that call a Python function by its number in the list that goes with the module.

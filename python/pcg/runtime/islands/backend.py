@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from pcg.controller.streams import IslandProgram
 from pcg.driver.compilation import Compilation
 from pcg.layout import Mesh
+from pcg.runtime.islands.computation import Node
 from pcg.runtime.islands.future import Placed
 
 
@@ -30,8 +31,11 @@ class Function(Protocol):
     def workspace(self) -> int:
         """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Any]:
+        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over.
+
+        It returns the result, if there is one, else a sequence of them.
+        """
 
 
 class Loaded(Protocol):
@@ -54,10 +58,10 @@ class Loaded(Protocol):
         """Of each result: what it is, its island, bytes per device."""
 
     @property
-    def direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
-        """For a program of one computation, where this process launches it: `launch` without what several need.
+    def direct(self) -> Node | None:
+        """The node, for a program of one that this process launches: it reads the arguments and writes the results.
 
-        Takes values that are where the program wants them; returns results and the token of the island.
+        Its token is (a result, `Node.island`).
         """
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:

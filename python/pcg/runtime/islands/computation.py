@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jax.sharding import NamedSharding
@@ -18,27 +19,44 @@ from pcg.runtime.placement import DeviceMesh
 Computation = Callable[[list[Any]], Sequence[Any]]
 
 
-def computation(
-    call: Callable[..., Sequence[Any]], names: tuple[str, str, str], sizes: Sequence[int], island: Island, gang: bool
-) -> Computation:
-    """A node of a program, put into the queues of an island.
+@dataclass(frozen=True)
+class Node:
+    """A node of a program, to be put into the queues of an island."""
 
-    Args:
-      call: what runs it on arrays.
-      names: of the program, the node, and the user's line.
-      sizes: bytes of each result.
-      gang: it has several devices.
-    """
-    smallest, count = sizes.index(min(sizes)), len(sizes)
+    call: Callable[..., Any]
+    """What runs it on arrays; it returns the result, if there is one, else a sequence of them."""
+    names: tuple[str, str, str]
+    """Of the program, the node, and the user's line."""
+    sizes: Sequence[int]
+    """Bytes of each result."""
+    island: Island
+    gang: bool
+    """It has several devices."""
+
+    @property
+    def smallest(self) -> int:
+        """The result that takes least to keep."""
+        return self.sizes.index(min(self.sizes))
+
+    def failed(self, error: Exception, arguments: Sequence[Any]) -> list[RunError]:
+        """What is in the place of its results."""
+        # What is an error already is not looked for before: nearly all calls have none.
+        lost = next((a for a in arguments if isinstance(a, RunError)), None)
+        return [lost or NodeError(*self.names, error).because(error)] * len(self.sizes)
+
+
+def computation(node: Node) -> Computation:
+    """What puts a node into the queues of its island."""
+    call, island, gang, smallest, one = node.call, node.island, node.gang, node.smallest, len(node.sizes) == 1
 
     def compute(arguments: list[Any]) -> Sequence[Any]:
         island.launched += 1
         try:
             out = call(*arguments)
         except Exception as error:
-            # What is an error already is not looked for before: nearly all calls have none.
-            lost = next((a for a in arguments if isinstance(a, RunError)), None)
-            return [lost or NodeError(*names, error).because(error)] * count
+            return node.failed(error, arguments)
+        if one:
+            out = (out,)
         island.newest = done = out[smallest]
         if gang:
             island.gang(done)

@@ -19,7 +19,7 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.computation import computation, copier, sharding_of
+from pcg.runtime.islands.computation import Node, computation, copier, sharding_of
 from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.islands.protocol import HostArray, Load
@@ -98,7 +98,7 @@ class StreamRunner:
         plain = not (executable.program.constants or executable.needs_x64)
         call = executable.jitted if plain else lambda *args: executable.call(args, {})
         sizes = [self.program.values[v].nbytes for v in what.values]
-        run_node = computation(call, (self.name, what.function, source), sizes, self._island, len(devices) > 1)
+        run_node = computation(Node(call, (self.name, what.function, source), sizes, self._island, len(devices) > 1))
         gone = [s for s in what.donates if s not in what.writes]
 
         def act(slots: list[Any], run: int) -> None:
