@@ -44,23 +44,27 @@ _TAGS = 1 << 20
 
 
 class Edges:
-    """One process's end of all messages."""
+    """One process's end of all messages.
 
-    def __init__(self, devices: Sequence[Any]) -> None:
+    Args:
+      host: the address of this machine, where others pull from.
+    """
+
+    def __init__(self, devices: Sequence[Any], host: str) -> None:
         self.devices = devices
-        here = "127.0.0.1:0"
+        here = f"{host}:0"
         self._server = transfer.start_transfer_server(devices[0].client, here, [here] * _SOCKETS, transfer_size=_CHUNK)
-        self._peers: dict[str, Any] = {}
+        self._peers: dict[str, Sequence[Any]] = {}
 
     @property
     def address(self) -> str:
         """Where others pull from."""
         return str(self._server.address())
 
-    def connect(self, addresses: Mapping[str, str | None]) -> None:
-        """Other islands are at these addresses, or gone."""
-        for island, address in addresses.items():
-            self._peers[island] = None if address is None else self._server.connect(address)
+    def connect(self, addresses: Mapping[str, Sequence[str]]) -> None:
+        """Processes of other islands are at these addresses; those of an island without are gone."""
+        for island, own in addresses.items():
+            self._peers[island] = [self._server.connect(address) for address in own]
 
     def sender(self, value: Value, mesh: Mesh, near: Sequence[Any]) -> Callable[[int, int, Any], None]:
         """What arms a value, as (run, tag, array or error).
@@ -106,10 +110,10 @@ class Edges:
         distribute = functools.partial(jax.device_put, device=own) if gathered else _all_or_none(own)
 
         def receive(run: int, tag: int) -> Any:
-            link = self._peers.get(peer)
-            if link is None:
+            links = self._peers.get(peer)
+            if not links:
                 raise RunError(f"island {peer}, which message {tag} is from, is gone")
-            (x,) = link.pull(run * _TAGS + tag, [kind])
+            (x,) = links[0].pull(run * _TAGS + tag, [kind])
             x = distribute(x)
             return x if key is None else jax.random.wrap_key_data(x, impl=key)
 
