@@ -71,15 +71,17 @@ class HostArray:
     @classmethod
     def joined(cls, parts: Sequence[HostArray | HostShards]) -> HostArray:
         """What the processes of an island have of an array, in one."""
-        first = parts[0]
-        if isinstance(first, HostArray):
-            return first
-        data = np.empty(first.shape, first.dtype)
+        shards: list[HostShards] = []
         for part in parts:
-            assert isinstance(part, HostShards)
-            for index, shard in part.shards:
+            if isinstance(part, HostArray):
+                return part
+            if part.shards:
+                shards.append(part)
+        data = np.empty(shards[0].shape, shards[0].dtype)
+        for some in shards:
+            for index, shard in some.shards:
                 data[index] = shard
-        return cls(data, first.impl)
+        return cls(data, shards[0].impl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ class Load:
       program: with the stream of this island only.
       code: by name that calls use, number of a device program, and source line for errors.
       new: device programs that this process has not got yet, by number.
-      sizes: number of devices of each island.
+      sizes, processes: how many devices each island has, and processes among which they are divided.
+      sent_from: by tag, the slice that the sender has the value on.
       keys: by tag, the generator of the random keys that are received.
       constants: number of an argument, with its value.
     """
@@ -153,6 +156,8 @@ class Load:
     code: Mapping[str, tuple[int, str]]
     new: Mapping[int, Any]
     sizes: Mapping[str, int]
+    processes: Mapping[str, int]
+    sent_from: Mapping[int, str]
     keys: Mapping[int, str]
     constants: Mapping[int, HostArray]
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import IslandFailed
+from pcg.controller.routes import sent_from
 from pcg.controller.stream_use import most_bytes
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
 from pcg.driver.compilation import Compilation
@@ -141,10 +142,11 @@ class RemoteBackend:
                 raise IslandFailed(name, "none", "it is gone")
             if name not in self._connected:
                 worker.wait_until_started()
-                self._tell(worker, Peers({o: self.workers[o].addresses for o in self._connected}))
                 for other in self._connected:
                     self._tell(self.workers[other], Peers({name: worker.addresses}))
                 self._connected.add(name)
+                # Its own, too: a value may go from one of its processes to another.
+                self._tell(worker, Peers({o: self.workers[o].addresses for o in self._connected}))
             found.append(worker)
         return found
 
@@ -211,6 +213,8 @@ class RemoteProgram:
         self.nbytes: Mapping[str, int] = {
             name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
         }
+        meshes = {slice: mesh for slice, (_, mesh) in program.slices.items()}
+        self._devices = [tuple(meshes[v.slice].device_ids or range(meshes[v.slice].size)) for v in values]
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._from_caller = len(program.arguments) - len(constants)
         self._donated = frozenset(program.donated)
@@ -227,6 +231,8 @@ class RemoteProgram:
         program, backend = self.program, self._backend
         keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
         sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
+        processes = {name: worker.processes for name, worker in self._workers.items()}
+        sources = sent_from(program)
         for name, worker in self._workers.items():
             stream = program.streams[name]
             called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}
@@ -238,7 +244,7 @@ class RemoteProgram:
             worker.known.update(new)
             own = {number: constants[number] for number, _ in stream.arguments if number in constants}
             part = replace(program, streams={name: stream})
-            worker.send(Load(self._key, name, part, code, new, sizes, keys, own))
+            worker.send(Load(self._key, name, part, code, new, sizes, processes, sources, keys, own))
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
@@ -262,7 +268,7 @@ class RemoteProgram:
                 taken = []
                 for n, _ in stream.arguments:
                     x = arguments[n] if n < self._from_caller else 0  # constants are there
-                    if isinstance(x, RemoteValue) and x.keeper is worker:
+                    if isinstance(x, RemoteValue) and x.keeper is worker and self._is_near(x, n):
                         values_here.append(x.key)
                         if n in self._donated:
                             taken.append(x.key)
@@ -279,13 +285,17 @@ class RemoteProgram:
                 worker.start(run, message)
                 tokens[name] = worker, run
                 for (n, _), key in zip(stream.results, keys, strict=True):
-                    values[n] = RemoteValue(worker, key, run)
+                    values[n] = RemoteValue(worker, key, run, self._devices[program.results[n]])
                 if sequential:
                     worker.wait(run.enqueued, f"putting {run} into queues")
             for n in self._donated:
                 if n < self._from_caller and isinstance(arguments[n], RemoteValue):
                     arguments[n].take()
         return values, tokens
+
+    def _is_near(self, x: RemoteValue, number: int) -> bool:
+        """Whether an argument on this island can be brought to where it is wanted without the host."""
+        return x.keeper.processes == 1 or x.devices == self._devices[self.program.arguments[number]]
 
     def ready(self, token: tuple[RemoteIsland, RunOnIsland]) -> bool:
         return token[1].over.is_set()

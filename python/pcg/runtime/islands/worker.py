@@ -27,6 +27,7 @@ from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.group import join
 from pcg.runtime.islands.island_queue import GANGS, Island, wait_for
+from pcg.runtime.islands.pieces import Absent
 from pcg.runtime.islands.protocol import (
     Answer,
     Channel,
@@ -36,13 +37,14 @@ from pcg.runtime.islands.protocol import (
     Fault,
     Fetch,
     HostArray,
+    HostShards,
     Load,
     Peers,
     Run,
     Started,
     Stop,
 )  # fmt: skip
-from pcg.runtime.islands.stream_runner import StreamRunner
+from pcg.runtime.islands.stream_runner import StreamRunner, sender_of
 
 
 class WorkerIsland(Island):
@@ -156,9 +158,7 @@ class Worker:
         program = load.program
         for what in program.streams[load.island].instructions:
             if isinstance(what, Send):
-                value = program.values[what.value]
-                send = self._edges.sender(value, program.slices[value.slice][1], self._island.devices)
-                send(run, what.tag, error)
+                sender_of(load, self._island, self._edges, what)(run, what.tag, error)
 
     # -- beside that -----------------------------------------------------------------------------
 
@@ -205,10 +205,17 @@ def _fault(x: Any, program: str) -> Fault | None:
     return None
 
 
-def _on_host(x: Any) -> HostArray:
-    if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
-        return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
-    return HostArray(np.asarray(x))
+def _on_host(x: Any) -> HostArray | HostShards:
+    """What this process has of a value."""
+    if isinstance(x, Absent):
+        return HostShards((), np.dtype(bool), ())
+    impl = None
+    if jax_compat.is_key(x.dtype):
+        x, impl = jax.random.key_data(x), jax_compat.key_impl(x.dtype)
+    if x.is_fully_addressable:
+        return HostArray(np.asarray(x), impl)
+    own = [(s.index, np.asarray(s.data)) for s in x.addressable_shards if s.replica_id == 0]
+    return HostShards(x.shape, np.dtype(x.dtype), own, impl)
 
 
 def serve(connection: Connection, island: str, rank: int, processes: int, host: str) -> None:
