@@ -28,7 +28,7 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.runtime.islands.process_backend import ProcessBackend
 
 #: Runs that are not timed.
 WARM = 20

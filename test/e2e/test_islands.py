@@ -30,33 +30,35 @@ def embedded() -> Iterator[pcg.Controller]:
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[list[pcg.Controller]]:
-    """A controller of two processes, at most: to start them takes longer than most tests."""
-    found: list[pcg.Controller] = []
+def started() -> Iterator[dict[str, pcg.Controller]]:
+    """By backend, a controller of two processes: to start them takes longer than most tests."""
+    found: dict[str, pcg.Controller] = {}
     yield found
-    for made in found:
+    for made in found.values():
         made.close()
 
 
-@pytest.fixture(params=["embedded", "processes"])
+@pytest.fixture(params=["embedded", "processes", "ray"])
 def backend(request: pytest.FixtureRequest) -> str:
+    if request.param == "ray":
+        request.getfixturevalue("ray_cluster")
     return str(request.param)
 
 
 @pytest.fixture
-def controller(backend: str, started: list[pcg.Controller]) -> Iterator[pcg.Controller]:
+def controller(backend: str, started: dict[str, pcg.Controller]) -> Iterator[pcg.Controller]:
     if backend == "embedded":
         with pcg.Controller(2) as made:
             yield made
         return
-    if not started:
-        started.append(pcg.Controller(2, backend=backend))
-    made = started[0]
+    if backend not in started:
+        started[backend] = pcg.Controller(2, backend=backend)
+    made = started[backend]
     yield made
     for client in list(made.clients.values()):
         client.close()
     if {i.name for i in made.resources.islands} != {"island0", "island1"}:
-        started.pop().close()
+        started.pop(backend).close()
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 0.3) -> jax.Array:
@@ -98,7 +100,8 @@ def test_a_step_on_one_slice(controller: pcg.Controller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "donate"), [("embedded", False), ("embedded", True), ("processes", True)], indirect=["backend"]
+    ("backend", "donate"), [("embedded", False), ("embedded", True), ("processes", True), ("ray", True)],
+    indirect=["backend"],
 )
 def test_a_pipelined_step_of_four_stages(controller: pcg.Controller, donate: bool) -> None:
     """Microbatches through four slices on two islands, gradients accumulated as they come."""

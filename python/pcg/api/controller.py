@@ -46,20 +46,25 @@ from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.runtime.islands.process_backend import ProcessBackend
+from pcg.runtime.islands.ray_backend import RayBackend
+from pcg.runtime.islands.remote_backend import RemoteBackend
 from pcg.viz.runs import Runs, collected
 
 #: What runs programs, by name.
-BACKENDS: Mapping[str, Callable[[], Any]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
+BACKENDS: Mapping[str, Callable[[], Any]] = {
+    "embedded": EmbeddedBackend, "processes": ProcessBackend, "ray": RayBackend,
+}  # fmt: skip
 
 
 class Controller:
     """Islands of devices, and all that is shared by the clients that use them.
 
     Args:
-      islands: a number of islands, into which `devices` are divided evenly (default 1); devices by name of the island;
-        or a `pcg.Cluster`, whose groups are the islands, on the first of `devices`.
-      devices: default `jax.devices()`.
+      islands: a number of islands, into which `devices` are divided evenly (default 1); devices by name of the island,
+        or how many where other processes have them; or a `pcg.Cluster`, whose groups are the islands, on the first of
+        `devices`.
+      devices: default `jax.devices()`, and for a cluster whose devices other processes have those that it needs.
       policy: "stride": clients get time in proportion to their weights; "fifo": programs run as they come.
       in_flight: programs in the queues of an island's devices at most.
       memory: bytes per device for programs and their results; a program waits until it fits.  None: what the cluster
@@ -67,33 +72,41 @@ class Controller:
       spill: whether results that no program is about to use are copied to host memory when a program that is next needs
         their room, and brought back when they are used; as a number, bytes of host memory at most.
       backend: what runs programs: "embedded", this process; "processes", one process of this machine per island, which
-        has its devices (this one needs none); or a `Backend` of its own, `ProcessBackend(dispatch="sequential")`.
+        has its devices (this one needs none); "ray", one actor of Ray per island; or a `Backend` of its own,
+        `ProcessBackend(dispatch="sequential")`, `RayBackend("auto", cpus=4)`.
 
     Raises:
       ValueError: no such backend, or `spill` with one whose values are in other processes.
-      ResourceError: no island, or fewer devices than there are in the cluster.
+      ResourceError: no island, fewer devices than there are in the cluster, or no room for the processes of an island.
+      ImportError: backend="ray", and Ray is not installed.
     """
 
     def __init__(
-        self, islands: int | Mapping[str, Sequence[Any]] | Cluster = 1, *, devices: Sequence[Any] | None = None,
+        self, islands: int | Mapping[str, Sequence[Any] | int] | Cluster = 1, *, devices: Sequence[Any] | None = None,
         policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None, spill: bool | int = False,
         backend: str | Backend = "embedded",
     ) -> None:  # fmt: skip
         self._memory = memory
-        found = _islands(islands, list(jax.devices() if devices is None else devices), memory)
-        self.resources = ResourceManager([island for island, _ in found])
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
         self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
         if spill and not isinstance(self.backend, EmbeddedBackend):
             raise ValueError(f"spill={spill!r} with backend {backend!r}; allowed: with backend 'embedded'")
         self.backend.on_failure = self._failed
+        self._numbered = 0
+        """Devices that other processes have, so far."""
+        found = self._divided(islands, devices, memory)
+        self.resources = ResourceManager([island for island, _ in found])
         limits = {island.name: memory if memory is not None else island.memory for island, _ in found}
         self.dispatcher = Dispatcher(limits, policy, in_flight, sys.maxsize if spill is True else spill)
         self._islands: dict[str, tuple[Island, Sequence[Any]]] = {island.name: (island, own) for island, own in found}
         """Islands, with their devices, to start them again."""
-        for island, own in found:
-            self.backend.add_island(island.name, own)
+        try:
+            for island, own in found:
+                self.backend.add_island(island.name, own)
+        except BaseException:
+            self.backend.close()
+            raise
         self.clients: dict[str, Client] = {}
         self.functions: dict[str, FunctionOnSlice] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
@@ -121,8 +134,37 @@ class Controller:
         self.clients[name] = Client(self, name, deadline)
         return self.clients[name]
 
-    def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
-        """Devices join, as an island; slices that had no place get one there."""
+    def _divided(
+        self, islands: int | Mapping[str, Sequence[Any] | int] | Cluster, devices: Sequence[Any] | None,
+        memory: int | None,
+    ) -> list[tuple[Island, Sequence[Any]]]:  # fmt: skip
+        """Islands with the devices of each."""
+        if isinstance(islands, Mapping):
+            islands = {name: self._present(own) for name, own in islands.items()}
+        elif isinstance(islands, Cluster) and devices is None and isinstance(self.backend, RemoteBackend):
+            devices = self._present(sum(island.size for island in islands_of(islands)))
+        return _islands(islands, list(jax.devices() if devices is None else devices), memory)
+
+    def _present(self, devices: Sequence[Any] | int) -> Sequence[Any]:
+        """Devices, or as many stand-ins for those of other processes."""
+        if not isinstance(devices, int):
+            return devices
+        if not isinstance(self.backend, RemoteBackend) or devices < 1:
+            raise ResourceError(
+                f"an island of {devices} devices; allowed: a list of devices, and with backend='processes' or 'ray' a"
+                " number above 0"
+            )
+        first = self._numbered
+        self._numbered += devices
+        return self.backend.stand_ins(devices, first)
+
+    def add_island(self, name: str, devices: Sequence[Any] | int, shape: Sequence[int] | None = None) -> None:
+        """Devices join, as an island; slices that had no place get one there.
+
+        Raises:
+          ResourceError: there is no room for its processes.
+        """
+        devices = self._present(devices)
         island = Island(name, tuple(shape or (len(devices),)), (), _kind(devices[0]), self._memory)
         self._join(island, devices)
 

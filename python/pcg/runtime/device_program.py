@@ -199,7 +199,7 @@ class DeviceExecutable:
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
             return x
-        return jax.device_put(x, sharding)
+        return jax_compat.put(x, sharding)
 
     # -- structure -----------------------------------------------------------------------------
 

@@ -341,9 +341,20 @@ def copies(devices: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     return lambda xs: list(copy(list(xs), lists, targets, semantics))
 
 
-def devices_of(x: jax.Array) -> tuple[Any, ...]:
-    """The devices of an array, in the order of its shards."""
-    return tuple(x.sharding._device_assignment)
+def devices_of(sharding: jax.sharding.Sharding) -> tuple[Any, ...]:
+    """The devices of an array of this sharding, in the order of its shards."""
+    return tuple(sharding._device_assignment)
+
+
+def put(x: Any, sharding: jax.sharding.Sharding) -> jax.Array:
+    """An array on devices, of which other processes may have some: these then have the same array of the host.
+
+    `jax.device_put` would compare it between all processes, also those without any of the devices.
+    """
+    if sharding.is_fully_addressable or isinstance(x, jax.Array):
+        return jax.device_put(x, sharding)
+    x = np.asarray(x)
+    return jax.make_array_from_callback(x.shape, sharding, lambda index: x[index])
 
 
 def is_key(dtype: Any) -> bool:

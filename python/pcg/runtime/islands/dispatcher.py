@@ -22,9 +22,9 @@ from pcg.controller.store import ClientUse, Entry
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.lane import Lane
-from pcg.runtime.islands.launcher import Launcher
 from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
+from pcg.runtime.islands.run_launcher import RunLauncher
 from pcg.runtime.islands.short_path import ShortPath, short_path
 from pcg.viz.runs import IslandRun
 
@@ -37,7 +37,7 @@ _BRIEFLY, _IN_VAIN = 3e-4, 32
 DEADLINE = 3600.0
 
 
-class Dispatcher(Launcher):
+class Dispatcher(RunLauncher):
     """All that is shared by the clients of a controller: scheduler, store, runs in flight.
 
     Args:
