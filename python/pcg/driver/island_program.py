@@ -13,7 +13,7 @@ from pcg.ir.parse import load_module
 from pcg.layout import Mesh, ShardSpec
 from pcg.passes.pcg_assign_islands import AssignIslandsPass
 from pcg.passes.pipeline import Pipeline
-from pcg.rewrite.islands.nodes import DONATED
+from pcg.rewrite.islands.nodes import DONATED, TAKES
 from pcg.rewrite.islands.read import read_program
 
 
@@ -28,6 +28,8 @@ class Boundary:
     in_specs: Sequence[ShardSpec]
     out_specs: Sequence[ShardSpec]
     source: str = ""
+    takes: Sequence[int] | None = None
+    """Numbers of the arguments whose buffers it may take over when nothing else reads them; None: any."""
 
 
 def lower_program(
@@ -86,6 +88,8 @@ def _module(
             f"{what} = [{', '.join(shardings.spec_text(s, node.slice) for s in own)}]"
             for what, own in ((shardings.IN_SPECS, node.in_specs), (shardings.OUT_SPECS, node.out_specs))
         ]
+        if node.takes is not None:
+            specs.append(f"{TAKES} = array<i64{': ' if node.takes else ''}{', '.join(map(str, node.takes))}>")
         reads = ", ".join(names[v] for v in node.reads)
         where = ' loc("' + node.source.replace('"', "'") + '")' if node.source else ""
         lines.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -80,9 +80,15 @@ def _code(
     name: str, text: str, mesh: Mesh, arguments: Sequence[Leaf], results: Sequence[Leaf], ins: Sequence[ShardSpec],
     outs: Sequence[ShardSpec],
 ) -> DeviceProgram:  # fmt: skip
-    program = Program(name, "", tuple(arguments), tuple(results), out_tree=jax.tree.structure([0] * len(results)))
+    program = Program(name, "", tuple(arguments), tuple(results))
     specs = (tuple(map(outside_spec, side)) for side in (ins, outs))
-    return DeviceProgram(program, mesh, *specs, text, False)
+    return as_list(DeviceProgram(program, mesh, *specs, text, False))
+
+
+def as_list(code: DeviceProgram) -> DeviceProgram:
+    """A device program whose results are a list."""
+    tree = jax.tree.structure([0] * len(code.program.results))
+    return replace(code, program=replace(code.program, out_tree=tree))
 
 
 class CompiledFragment:
