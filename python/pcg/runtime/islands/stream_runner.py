@@ -49,6 +49,7 @@ class StreamRunner:
             number: self._placed(load.constants[number], slot)
             for number, slot in self.stream.arguments if number in load.constants
         }  # fmt: skip
+        self._executables: dict[tuple[int, str, tuple[int, ...]], DeviceExecutable] = {}
         self.last = last_slot(self.program, load.island)
         donations = taken_over(self.program, load.island)
         acts = [self._act(what, donations.get(place, ())) for place, what in enumerate(self.stream.instructions)]
@@ -94,7 +95,10 @@ class StreamRunner:
     def _call(self, what: Call, donated: Sequence[int]) -> Act:
         number, source = self._load.code[what.function]
         mesh, devices = self._on[what.slice]
-        executable = DeviceExecutable(self._code[number], devices, tuple(donated))
+        key = number, what.slice, tuple(donated)
+        if key not in self._executables:  # XLA compiles each once, however often a stream calls it
+            self._executables[key] = DeviceExecutable(self._code[number], devices, key[2])
+        executable = self._executables[key]
         plain = not (executable.program.constants or executable.needs_x64)
         call = executable.jitted if plain else lambda *args: executable.call(args, {})
         sizes = [self.program.values[v].nbytes for v in what.values]
