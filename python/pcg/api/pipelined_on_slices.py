@@ -9,16 +9,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from pcg.api.lowered import Lowered
+from pcg.api.node_program import NodeProgram
 from pcg.api.on_slice import OnSlice
 from pcg.api.pipeline_options import PipelineOptions
 from pcg.api.pipelined import PlannedPipeline
 from pcg.api.stacked_future import StackedFuture
 from pcg.driver import divisions
-from pcg.driver.island_program import lower_program
-from pcg.driver.pipeline_islands import random_keys, step_nodes
+from pcg.driver.pipeline_islands import StepNodes, random_keys, step_nodes
 from pcg.driver.pipelined import PipelineProgram
-from pcg.driver.program import ELEMENT_DTYPES, Leaf, Program
+from pcg.driver.program import Leaf, Program
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.check import check
@@ -26,14 +25,11 @@ from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.overlap import SYNCHRONOUS
 from pcg.pipeline.schedule import Schedule
-from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.executable import device_program
 from pcg.runtime.fragments import as_list, fragment_code, start_code
-from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.future import Placed, ShardedFuture
-from pcg.runtime.islands.node import CompiledNode
+from pcg.runtime.islands.future import ShardedFuture
 
 
 class PipelinedOnSlices(PlannedPipeline["StepOnSlices"]):
@@ -95,17 +91,19 @@ class StepOnSlices:
     """A pipelined step for one argument structure and one set of shapes."""
 
     def __init__(self, program: PipelineProgram, schedule: Schedule, slices: Sequence[OnSlice]) -> None:
-        self.program, self.schedule, self.slices = program, schedule, tuple(slices)
+        self.program, self.schedule = program, schedule
         self.instructions = self.steady = lower(program.step(), schedule)
         check(self.instructions)
-        self._programs = slices[0].programs
-        self._tree = CallTree(program.program)
-        self._nodes = step_nodes(program, self.instructions, [s.name for s in slices])
-        self._code = _code(program, self._nodes)
-        self._known: dict[tuple[Placed | None, ...], Lowered] = {}
-        self._functions: dict[tuple[str, int], CompiledNode] = {}
-        self.last: Lowered | None = None
-        """What was called last."""
+        self._tree = CallTree(p := program.program)
+        nodes = step_nodes(program, self.instructions, [s.name for s in slices])
+        keys = random_keys(program)
+        results = [keys.get(n) or Leaf(n, program.values[n].shape, program.values[n].element) for n in program.results]
+        count = len(p.inputs)
+        constants = zip(p.constants, p.arguments[count:], program.stacked_arguments[count:], strict=True)
+        self.nodes = NodeProgram(
+            p.name, nodes.graph, _code(program, nodes, keys), {s.name: s for s in slices}, results,
+            [row for one in constants for row in _layers(*one)], self._donated(),
+        )  # fmt: skip
 
     def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run a step: nothing waits for it.
@@ -116,13 +114,9 @@ class StepOnSlices:
         """
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
         self._tree.check([_shape(x) for x in flat])
-        program, own = self.program.program, self._programs
-        values: list[Any] = []
-        counts = self.program.stacked_arguments
-        for x, leaf, count in zip(flat, program.inputs, counts, strict=False):
-            values += _layers(x, leaf, count)
-        lowered = self._lowered([x.placed if type(x) is ShardedFuture else None for x in values], values)
-        futures = iter(own.dispatcher.submit(own.client, lowered.loaded, values, own.deadline))
+        program, counts = self.program.program, self.program.stacked_arguments
+        pairs = zip(flat, program.inputs, counts, strict=False)
+        futures = iter(self.nodes.run([value for one in pairs for value in _layers(*one)]))
         out: list[Any] = []
         for leaf, count in zip(program.results, self.program.stacked_results, strict=True):
             parts = [next(futures) for _ in range(count or 1)]
@@ -132,60 +126,10 @@ class StepOnSlices:
 
     def as_text(self, stage: str = "streams") -> str:
         """The program at a stage: "fragments", "slices", "islands" or "streams"."""
-        if stage == "fragments":
-            return self.program.text
-        return (self.last or self._lowered([None] * self._inputs, ())).as_text(stage)
-
-    # -- lowering ------------------------------------------------------------------------------
-
-    @property
-    def _inputs(self) -> int:
-        """How many arguments callers give, layers counted one by one."""
-        constants = len(self.program.program.constants)
-        counts = self.program.stacked_arguments
-        return sum(n or 1 for n in counts[: len(counts) - constants])
-
-    def _lowered(self, kinds: Sequence[Placed | None], values: Sequence[Any]) -> Lowered:
-        key = tuple(kinds)
-        known = self._known.get(key)
-        if known is None or not known.is_current():
-            for x in values:
-                if isinstance(x, ShardedFuture):
-                    x.check()
-            known = self._known[key] = self._lower(kinds)
-        self.last = known
-        return known
-
-    def _lower(self, kinds: Sequence[Placed | None]) -> Lowered:
-        """The streams of islands, for arguments that are where `kinds` say, or on the host."""
-        found, nodes, p = self.program, self._nodes, self.program.program
-        slices: dict[str, OnSlice] = {s.name: s for s in self.slices}
-        at = dict(nodes.home)
-        for v, kind in zip(nodes.arguments, kinds, strict=False):
-            if kind is not None:
-                slices.setdefault(kind.slice.name, kind.slice)
-                at[v] = kind.slice.name, kind.spec
-        constants = [
-            row for x, leaf, count in zip(
-                p.constants, p.arguments[len(p.inputs) :], found.stacked_arguments[len(p.inputs) :], strict=True
-            ) for row in _layers(x, leaf, count)
-        ]  # fmt: skip
-        program, texts = lower_program(
-            p.name, nodes.leaves, at, nodes.arguments, nodes.nodes, nodes.results,
-            {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, self._donated(),
-        )  # fmt: skip
-        home = {node.function: node.slice for node in nodes.nodes}
-        functions = {name: self._function(name, slices[slice]) for name, slice in home.items()}
-        keys = random_keys(found)
-        outputs = []
-        for name, number in zip(found.results, program.results, strict=True):
-            value = program.values[number]
-            outputs.append(self._programs.place(_aval(found, name, keys), slices[value.slice], value.spec))
-        loaded = self._programs.backend.load(program, functions, outputs, constants)
-        return Lowered(program, texts, loaded, p.out_tree, slices)
+        return self.program.text if stage == "fragments" else self.nodes.as_text(stage)
 
     def _donated(self) -> set[int]:
-        """Positions of the arguments that a step may free; layers of arrays of the host are copies, of futures not."""
+        """Positions of the arguments that a step may free, layers counted one by one."""
         program, counts = self.program.program, self.program.stacked_arguments
         found, position = set[int](), 0
         for i, count in enumerate(counts):
@@ -193,17 +137,6 @@ class StepOnSlices:
                 found |= {*range(position, position + (count or 1))}
             position += count or 1
         return found
-
-    def _function(self, name: str, slice: OnSlice) -> CompiledNode:
-        key = name, slice.version
-        if key not in self._functions:
-            code, seconds = self._code[name]
-            devices = slice.devices
-            limited = self._programs.limited and isinstance(devices[0], jax.Device)
-            self._functions[key] = CompiledNode(
-                name, "", code, devices, code.in_specs, code.out_specs, limited, lambda: seconds
-            )  # fmt: skip
-        return self._functions[key]
 
 
 def _checked(slices: Sequence[OnSlice]) -> tuple[OnSlice, ...]:
@@ -217,8 +150,8 @@ def _checked(slices: Sequence[OnSlice]) -> tuple[OnSlice, ...]:
     for i, slice in enumerate(slices):
         if slice.programs is not first.programs:
             raise PipelineError(
-                f"slice {slice.name} is of client {slice.programs.client}, slice {first.name} of {first.programs.client};"
-                " allowed: slices of one client"
+                f"slice {slice.name} is of client {slice.programs.client}, slice {first.name} of client"
+                f" {first.programs.client}; allowed: slices of one client"
             )
         if slice.mesh.axes != first.mesh.axes:
             raise PipelineError(
@@ -230,9 +163,11 @@ def _checked(slices: Sequence[OnSlice]) -> tuple[OnSlice, ...]:
     return tuple(slices)
 
 
-def _code(program: PipelineProgram, nodes: Any) -> dict[str, tuple[DeviceProgram, float]]:
+def _code(
+    program: PipelineProgram, nodes: StepNodes, keys: Mapping[str, Leaf]
+) -> dict[str, tuple[DeviceProgram, float]]:
     """What devices run for each function of a step, and how long by estimate."""
-    values, meshes, keys = program.values, program.meshes, random_keys(program)
+    values, meshes = program.values, program.meshes
     found: dict[str, tuple[DeviceProgram, float]] = {}
     for name, f in nodes.starts.items():
         found[name] = start_code(f, meshes[f.group]), 0.0
@@ -268,12 +203,3 @@ def _shape(x: Any) -> Any:
     if isinstance(x, ShardedFuture):
         return x.placed.aval
     return x.aval if isinstance(x, StackedFuture) else x
-
-
-def _aval(program: PipelineProgram, name: str, keys: Mapping[str, Leaf]) -> Any:
-    """Shape and dtype of a result."""
-    value = program.values[name]
-    if (leaf := keys.get(name)) is not None and leaf.key:
-        return jax.ShapeDtypeStruct(value.shape[: len(value.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
-    return jax.ShapeDtypeStruct(value.shape, np_dtype(ELEMENT_DTYPES[value.element]))
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pcg.driver.island_program import Boundary
+from pcg.driver.island_program import Boundary, NodeGraph
 from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram
 from pcg.driver.program import Leaf
 from pcg.layout import ShardSpec
@@ -19,17 +19,9 @@ from pcg.pipeline.instructions import Instance, Instructions, Run, global_order
 
 @dataclass(frozen=True)
 class StepNodes:
-    """A step as `pcg.driver.island_program.lower_program` takes it."""
+    """The nodes of a step, and what they run."""
 
-    leaves: Sequence[Leaf]
-    """Of each value."""
-    arguments: Sequence[int]
-    """The values of `PipelineProgram.arguments`."""
-    home: Mapping[int, tuple[str, ShardSpec]]
-    """Slice and layout in which the step reads each argument."""
-    nodes: Sequence[Boundary]
-    results: Sequence[int]
-    """The values of `PipelineProgram.results`."""
+    graph: NodeGraph
     starts: Mapping[str, FragmentProgram]
     """By function, the fragment whose sums it begins."""
     fragments: Mapping[str, FragmentProgram]
@@ -52,10 +44,14 @@ def random_keys(program: PipelineProgram) -> dict[str, Leaf]:
     p = program.program
     found: dict[str, Leaf] = {}
     for names, leaves, counts in (
-        (program.arguments, p.arguments, program.stacked_arguments), (program.results, p.results, program.stacked_results)
-    ):  # fmt: skip
-        if not any(counts):
-            found |= {n: leaf for n, leaf in zip(names, leaves, strict=True) if leaf.key}
+        (program.arguments, p.arguments, program.stacked_arguments),
+        (program.results, p.results, program.stacked_results),
+    ):
+        left = iter(names)
+        for leaf, count in zip(leaves, counts, strict=True):
+            own = [next(left) for _ in range(count or 1)]
+            if leaf.key and not count:
+                found[own[0]] = leaf
     copies = [*program.transfers, *(op for op in program.first if isinstance(op, tuple))]
     divided = [op for op in (*program.first, *program.joins) if isinstance(op, Division)]
     pairs = [*copies, *((d.source, d.target) for d in divided)]
@@ -101,9 +97,9 @@ class _Reader:
         for i, how in enumerate(p.joins):
             self._join(how, f"join_{i}")
         results = [self._value(name, None) for name in p.results]
-        return StepNodes(
-            self.leaves, arguments, home, self.nodes, results, self.starts, self.fragments, self.divisions, self.joins
-        )
+        ends = [self._place(name) for name in p.results]
+        graph = NodeGraph(self.leaves, arguments, home, self.nodes, results, ends)
+        return StepNodes(graph, self.starts, self.fragments, self.divisions, self.joins)
 
     # -- values --------------------------------------------------------------------------------
 

@@ -26,12 +26,21 @@ from pcg.runtime.islands.protocol import HostArray, Load
 
 #: With the slots of a run, and its number.
 Act = Callable[[list[Any], int], None]
+#: By the number of a device program, ids of devices and arguments that are taken over.
+Executables = dict[tuple[int, tuple[int, ...], tuple[int, ...]], DeviceExecutable]
 
 
 class StreamRunner:
-    """What a `Load` says, ready to run.  Errors in it become the results of runs."""
+    """What a `Load` says, ready to run.  Errors in it become the results of runs.
 
-    def __init__(self, load: Load, island: Island, edges: Edges, code: Mapping[int, DeviceProgram]) -> None:
+    Args:
+      code: device programs by number.
+      executables: what XLA compiles of them, once for all programs and calls of the process.
+    """
+
+    def __init__(
+        self, load: Load, island: Island, edges: Edges, code: Mapping[int, DeviceProgram], executables: Executables
+    ) -> None:
         self.program: IslandProgram = load.program
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
@@ -49,7 +58,7 @@ class StreamRunner:
             number: self._placed(load.constants[number], slot)
             for number, slot in self.stream.arguments if number in load.constants
         }  # fmt: skip
-        self._executables: dict[tuple[int, str, tuple[int, ...]], DeviceExecutable] = {}
+        self._executables = executables
         self.last = last_slot(self.program, load.island)
         donations = taken_over(self.program, load.island)
         acts = [self._act(what, donations.get(place, ())) for place, what in enumerate(self.stream.instructions)]
@@ -95,8 +104,8 @@ class StreamRunner:
     def _call(self, what: Call, donated: Sequence[int]) -> Act:
         number, source = self._load.code[what.function]
         mesh, devices = self._on[what.slice]
-        key = number, what.slice, tuple(donated)
-        if key not in self._executables:  # XLA compiles each once, however often a stream calls it
+        key = number, tuple(d.id for d in devices), tuple(donated)
+        if key not in self._executables:
             self._executables[key] = DeviceExecutable(self._code[number], devices, key[2])
         executable = self._executables[key]
         plain = not (executable.program.constants or executable.needs_x64)

@@ -41,7 +41,7 @@ from pcg.runtime.islands.protocol import (
     Started,
     Stop,
 )  # fmt: skip
-from pcg.runtime.islands.stream_runner import StreamRunner
+from pcg.runtime.islands.stream_runner import Executables, StreamRunner
 
 
 class WorkerIsland(Island):
@@ -65,6 +65,7 @@ class Worker:
         self._island = WorkerIsland(name, jax.devices())
         self._edges = Edges(jax.devices())
         self._code: dict[int, DeviceProgram] = {}
+        self._executables: Executables = {}
         self._programs: dict[int, StreamRunner | Load] = {}
         self._values: dict[int, Any] = {}
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -113,6 +114,8 @@ class Worker:
         for key in keys:
             for kept in (self._values, self._programs, self._code):
                 kept.pop(key, None)  # type: ignore[attr-defined]
+            for own in [e for e in self._executables if e[0] == key]:
+                del self._executables[own]
 
     def _run(self, run: Run) -> None:
         notified = not run.acknowledge
@@ -130,7 +133,7 @@ class Worker:
         token = None
         try:
             if isinstance(program, Load):
-                program = StreamRunner(program, self._island, self._edges, self._code)
+                program = StreamRunner(program, self._island, self._edges, self._code, self._executables)
                 self._programs[run.program] = program
             arguments = [x if isinstance(x, HostArray) else self._argument(x, run.taken) for x in run.arguments]
             slots = program.run(run.run, arguments)
