@@ -66,20 +66,21 @@ def fragment_code(
     writes = [(leaf(n, *t), t[2]) for n, t in zip(f.outputs, types, strict=True) if n is not None]
     sums = [(leaf(n, *types[i]), types[i][2]) for n, i, _ in f.sums]
     ins, outs = [*f.in_specs, *(s for _, s in sums)], [s for _, s in (*writes, *sums)]
-    return _code(f.name, f.text, mesh, [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)], ins, outs)
+    return device_code(f.name, f.text, mesh, [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)], ins, outs)
 
 
 def start_code(f: FragmentProgram, mesh: Mesh) -> DeviceProgram:
     """What the sums of a fragment begin with, as a list."""
     sums = [(Leaf(n, outside_shape(f.out_types[i][0], f.out_specs[i], mesh), f.out_types[i][1]), f.out_specs[i])
             for n, i, _ in f.sums]  # fmt: skip
-    return _code(f"{f.name}_start", f.start, mesh, [], [x for x, _ in sums], [], [s for _, s in sums])
+    return device_code(f"{f.name}_start", f.start, mesh, [], [x for x, _ in sums], [], [s for _, s in sums])
 
 
-def _code(
+def device_code(
     name: str, text: str, mesh: Mesh, arguments: Sequence[Leaf], results: Sequence[Leaf], ins: Sequence[ShardSpec],
     outs: Sequence[ShardSpec],
 ) -> DeviceProgram:  # fmt: skip
+    """A StableHLO module for each device of a mesh, with types and layouts of the arrays outside; it returns a list."""
     program = Program(name, "", tuple(arguments), tuple(results))
     specs = (tuple(map(outside_spec, side)) for side in (ins, outs))
     return as_list(DeviceProgram(program, mesh, *specs, text, False))
