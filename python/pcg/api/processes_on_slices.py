@@ -46,8 +46,8 @@ class ProgramOnSlices:
         self._tree = CallTree(program)
         names = {mesh: slices[mesh].name for mesh in self.meshes}
         graph, stages = stages_on_slices(text, names, Machine.default())
-        ends = [*zip(graph.arguments, program.arguments, strict=True), *zip(graph.results, program.results, strict=True)]
-        keys = {v: leaf for v, leaf in ends if leaf.key}
+        ends = (graph.arguments, program.arguments), (graph.results, program.results)
+        keys = {v: leaf for side in ends for v, leaf in zip(*side, strict=True) if leaf.key}
         code = {}
         for node in graph.nodes:
             stage = stages[node.function]
@@ -55,9 +55,8 @@ class ProgramOnSlices:
             specs = stage.in_specs, stage.out_specs
             code[node.function] = device_code(stage.name, stage.text, stage.mesh, *leaves, *specs), stage.seconds
         own = {slices[mesh].name: slices[mesh] for mesh in self.meshes}
-        self.nodes = NodeProgram(
-            program.name, graph, code, own, program.results, program.constants, _donated(program, numbers(donate_argnums))
-        )  # fmt: skip
+        donated = _donated(program, numbers(donate_argnums))
+        self.nodes = NodeProgram(program.name, graph, code, own, program.results, program.constants, donated)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it: nothing waits.

@@ -66,7 +66,8 @@ def fragment_code(
     writes = [(leaf(n, *t), t[2]) for n, t in zip(f.outputs, types, strict=True) if n is not None]
     sums = [(leaf(n, *types[i]), types[i][2]) for n, i, _ in f.sums]
     ins, outs = [*f.in_specs, *(s for _, s in sums)], [s for _, s in (*writes, *sums)]
-    return device_code(f.name, f.text, mesh, [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)], ins, outs)
+    leaves = [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)]
+    return device_code(f.name, f.text, mesh, *leaves, ins, outs)
 
 
 def start_code(f: FragmentProgram, mesh: Mesh) -> DeviceProgram:
