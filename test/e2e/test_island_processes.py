@@ -83,6 +83,60 @@ def on_both(client: pcg.Client, step: Any) -> Any:
 # -- faults ------------------------------------------------------------------------------------------
 
 
+def test_a_pipelined_step_goes_on_after_an_island_was_killed(backend: str) -> None:
+    """From what was fetched last; results of the run that it was on are lost, with one typed error."""
+
+    def step(params: Any, x: Any) -> Any:
+        def loss(p: Any) -> Any:
+            h = x
+            for w in p:
+                h = jnp.tanh(h @ w)
+            return jnp.mean(h**2)
+
+        value, grads = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - 0.5 * g, params, grads), value
+
+    rng = np.random.default_rng(0)
+    params = [rng.normal(size=(8, 8)).astype(np.float32) for _ in range(4)]
+    x = rng.normal(size=(16, 8)).astype(np.float32)
+    wanted, at = [], params
+    for _ in range(5):
+        at, value = jax.jit(step)(at, x)
+        wanted.append(float(value))
+    with two(backend) as controller:
+        client = controller.client()
+        slices = [client.request({"data": 2}, island=f"island{i}") for i in range(2)]
+        pipelined = pcg.compile(step, slices, pipeline={"microbatches": 4, "schedule": "1f1b"}, donate_argnums=0)
+        before = controller.backend.messages.total()
+        state, losses = pipelined(params, x)
+        state, second = pipelined(state, x)
+        found = [float(losses), float(second)]
+        assert controller.backend.messages.total() - before == 2 * 2  # one for each run and island
+        saved = jax.tree.map(np.asarray, state)
+        under_way = [pipelined(state, x)]
+        for _ in range(3):
+            under_way.append(pipelined(under_way[-1][0], x))
+        os.kill(controller.backend.workers["island1"].pid, signal.SIGKILL)
+        start = time.monotonic()
+        with pytest.raises(IslandFailed, match=r"island island1 failed \(its process ended with signal 9\)"):
+            under_way[-1][0][-1].result()
+        with pytest.raises(RunError):
+            under_way[-1][0][0].result()  # of the other island
+        assert time.monotonic() - start < SOON
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices: island 'island1' left"):
+            pipelined(saved, x)
+        del under_way, state, losses, second
+        gc.collect()
+        controller.dispatcher.drain()
+        assert not controller.dispatcher.store.entries
+        controller.restart_island("island1")
+        state = saved
+        for _ in range(3):
+            state, value = pipelined(state, x)
+            found.append(float(value))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_training_goes_on_after_an_island_was_killed(backend: str) -> None:
     """From the parameters that were fetched last, along the same trajectory; another client notices nothing."""
     with two(backend) as controller:

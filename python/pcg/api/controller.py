@@ -348,6 +348,11 @@ class ClientSlice(OnSlice):
         """Changes when it is placed elsewhere."""
         return self._slice.version
 
+    @property
+    def programs(self) -> Lowering:
+        """What runs the client's programs."""
+        return self.client.lowering
+
     def function(self, function: Callable[..., Any], **options: Any) -> SliceFunction:
         """`function`, on this slice: called by itself a program of one node, in a program one of its nodes.
 

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 from jax.extend import source_info_util
 
-from pcg.api.lowering import Lowered, Lowering
+from pcg.api.lowered import Lowered
+from pcg.api.lowering import Lowering
 from pcg.api.on_slice import OnSlice
 from pcg.driver.program import ProgramError
 from pcg.frontend import jax_program, slice_calls

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 from jax.sharding import NamedSharding
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Value
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import jax_compat
+from pcg.runtime.device_program import DeviceExecutable
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.placement import DeviceMesh
 
@@ -43,6 +45,19 @@ class Node:
         # What is an error already is not looked for before: nearly all calls have none.
         lost = next((a for a in arguments if isinstance(a, RunError)), None)
         return [lost or NodeError(*self.names, error).because(error)] * len(self.sizes)
+
+
+def call_of(executable: DeviceExecutable) -> Callable[..., Any]:
+    """What runs a device program as `Node.call` says."""
+    program = executable.program
+    # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than those of
+    # what was compiled ahead.
+    call: Callable[..., Any] = executable.jitted
+    if program.constants or executable.needs_x64 or executable.calls_host:
+        call = lambda *args: executable.call(args, {})  # noqa: E731
+    if len(program.results) == 1 and not (program.out_tree and jax.tree_util.treedef_is_leaf(program.out_tree)):
+        return lambda *args: call(*args)[0]
+    return call
 
 
 def computation(node: Node) -> Computation:

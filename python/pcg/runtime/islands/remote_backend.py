@@ -22,11 +22,10 @@ from pcg.controller.faults import IslandFailed
 from pcg.controller.routes import sent_from
 from pcg.controller.stream_use import most_bytes
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
-from pcg.driver.compilation import Compilation
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
-from pcg.runtime.executable import device_program
+from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.backend import Function
 from pcg.runtime.islands.future import Placed
@@ -164,7 +163,7 @@ class RemoteBackend:
         constants: Sequence[Any],
     ) -> RemoteProgram:  # fmt: skip
         for function in functions.values():
-            if function.compilation.program.callbacks or function.compilation.program.ordered:
+            if function.code.program.callbacks or function.code.program.ordered:
                 where = f" ({function.source})" if function.source else ""
                 raise ProgramError(
                     f"{function.name}{where} calls Python functions on the host; islands in other processes cannot"
@@ -172,12 +171,12 @@ class RemoteBackend:
                 )
         return RemoteProgram(self, program, functions, outputs, constants)
 
-    def number_of(self, compilation: Compilation) -> int:
-        """The number under which processes know a compilation; they forget it with the last reference here."""
-        known = self._code.get(id(compilation))
+    def number_of(self, code: DeviceProgram) -> int:
+        """The number under which processes know a device program; they forget it with the last reference here."""
+        known = self._code.get(id(code))
         if known is None:
-            known = self._code[id(compilation)] = next(self.keys)
-            weakref.finalize(compilation, self._forget, id(compilation), known).atexit = False
+            known = self._code[id(code)] = next(self.keys)
+            weakref.finalize(code, self._forget, id(code), known).atexit = False
         return known
 
     def _forget(self, own: int, number: int) -> None:
@@ -236,9 +235,9 @@ class RemoteProgram:
         for name, worker in self._workers.items():
             stream = program.streams[name]
             called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}
-            code = {f: (backend.number_of(function.compilation), function.source) for f, function in called.items()}
+            code = {f: (backend.number_of(function.code), function.source) for f, function in called.items()}
             new = {
-                code[f][0]: device_program(function.compilation)
+                code[f][0]: function.code
                 for f, function in called.items() if code[f][0] not in worker.known
             }  # fmt: skip
             worker.known.update(new)
@@ -319,7 +318,7 @@ def _random_keys(
         received: dict[int, int] = {}  # by slot, the tag
         for what in stream.instructions:
             if isinstance(what, Call):
-                leaves = functions[what.function].compilation.program.inputs
+                leaves = functions[what.function].code.program.inputs
                 for slot, leaf in zip(what.reads, leaves, strict=True):
                     if leaf.key and slot in received:
                         found[received[slot]] = leaf.key

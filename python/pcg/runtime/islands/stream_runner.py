@@ -21,7 +21,7 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.computation import Node, computation, copier, sharding_of
+from pcg.runtime.islands.computation import Node, call_of, computation, copier, sharding_of
 from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.islands.pieces import Absent, is_here
@@ -31,12 +31,21 @@ from pcg.runtime.islands.protocol import HostArray, Load
 _COPIES = 1 << 19
 #: With the slots of a run, and its number.
 Act = Callable[[list[Any], int], None]
+#: By the number of a device program, ids of devices and arguments that are taken over.
+Executables = dict[tuple[int, tuple[int, ...], tuple[int, ...]], DeviceExecutable]
 
 
 class StreamRunner:
-    """What a `Load` says, ready to run.  Errors in it become the results of runs."""
+    """What a `Load` says, ready to run.  Errors in it become the results of runs.
 
-    def __init__(self, load: Load, island: Island, edges: Edges, code: Mapping[int, DeviceProgram]) -> None:
+    Args:
+      code: device programs by number.
+      executables: what XLA compiles of them, once for all programs and calls of the process.
+    """
+
+    def __init__(
+        self, load: Load, island: Island, edges: Edges, code: Mapping[int, DeviceProgram], executables: Executables
+    ) -> None:
         self.program: IslandProgram = load.program
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
@@ -55,6 +64,7 @@ class StreamRunner:
             number: _on_devices(load.constants[number], self._shardings[slot])
             for number, slot in self.stream.arguments if number in load.constants
         }  # fmt: skip
+        self._executables = executables
         self.last = last_slot(self.program, load.island)
         donations = taken_over(self.program, load.island)
         sources = origins(self.program, self.stream)
@@ -106,12 +116,12 @@ class StreamRunner:
         mesh, devices = self._on[what.slice]
         gone = [s for s in what.donates if s not in what.writes]
         if is_here(devices):
-            executable = DeviceExecutable(self._code[number], devices, tuple(donated))
-            plain = not (executable.program.constants or executable.needs_x64)
-            call = executable.jitted if plain else lambda *args: executable.call(args, {})
-            sizes = [self.program.values[v].nbytes for v in what.values]
+            key = number, tuple(d.id for d in devices), tuple(donated)
+            if key not in self._executables:
+                self._executables[key] = DeviceExecutable(self._code[number], devices, key[2])
+            names, sizes = (self.name, what.function, source), [self.program.values[v].nbytes for v in what.values]
             run_node = computation(
-                Node(call, (self.name, what.function, source), sizes, self._island, len(devices) > 1)
+                Node(call_of(self._executables[key]), names, sizes, self._island, len(devices) > 1)
             )
         else:
             values = [self.program.values[v] for v in what.values]

@@ -44,7 +44,7 @@ from pcg.runtime.islands.protocol import (
     Started,
     Stop,
 )  # fmt: skip
-from pcg.runtime.islands.stream_runner import StreamRunner, sender_of
+from pcg.runtime.islands.stream_runner import Executables, StreamRunner, sender_of
 
 
 class WorkerIsland(Island):
@@ -68,6 +68,7 @@ class Worker:
         self._island = WorkerIsland(name, jax.devices())
         self._edges = Edges(jax.devices(), host)
         self._code: dict[int, DeviceProgram] = {}
+        self._executables: Executables = {}
         self._programs: dict[int, StreamRunner | Load] = {}
         self._values: dict[int, Any] = {}
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -116,6 +117,8 @@ class Worker:
         for key in keys:
             for kept in (self._values, self._programs, self._code):
                 kept.pop(key, None)  # type: ignore[attr-defined]
+            for own in [e for e in self._executables if e[0] == key]:
+                del self._executables[own]
 
     def _run(self, run: Run) -> None:
         notified = not run.acknowledge
@@ -133,7 +136,7 @@ class Worker:
         token = None
         try:
             if isinstance(program, Load):
-                program = StreamRunner(program, self._island, self._edges, self._code)
+                program = StreamRunner(program, self._island, self._edges, self._code, self._executables)
                 self._programs[run.program] = program
             arguments = [x if isinstance(x, HostArray) else self._argument(x, run.taken) for x in run.arguments]
             slots = program.run(run.run, arguments)
