@@ -22,6 +22,7 @@ from pcg.machine import Cluster, ClusterError, Machine
 from pcg.pipeline.errors import PipelineError
 from pcg.planning.place_stages import ENGINES as PLACEMENT_ENGINES
 from pcg.runtime import placement
+from pcg.runtime.agreement import processes_of
 
 
 @overload
@@ -151,6 +152,11 @@ def compile(
     if not isinstance(strategy, Plan):
         check_strategy(strategy)
     if divided is not None:
+        if processes_of(placed) is not None:
+            raise PipelineError(
+                "pipeline= on devices of several processes; allowed: devices of this process, or pcg.Controller, one"
+                " process that drives the others"
+            )
         fixed = {"in_shardings": in_shardings, "out_shardings": out_shardings, "refine": refine, **search}
         if other := [name for name, value in fixed.items() if value is not None and name != "machine"]:
             raise PipelineError(f"{other[0]} with pipeline=; allowed: without it")

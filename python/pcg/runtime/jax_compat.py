@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import config as jax_config
+from jax._src import distributed as jax_distributed
 from jax._src import effects as jax_effects
 from jax._src.array import ArrayImpl
 from jax._src.lax.lax import _convert_element_type
@@ -339,6 +340,52 @@ def copies(devices: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         return lambda xs: list(jax.device_put(list(xs), targets))
     semantics = [xla_client._xla.ArrayCopySemantics.ALWAYS_COPY] * len(targets)
     return lambda xs: list(copy(list(xs), lists, targets, semantics))
+
+
+class Coordination:
+    """The key-value store that the processes of a multi-controller job share."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def set(self, key: str, value: str) -> None:
+        """Write `value` for all processes."""
+        self._client.key_value_set(key, value)
+
+    def set_first(self, key: str, value: str) -> str:
+        """Write `value` unless something is written there already; what is there."""
+        try:
+            self._client.key_value_set(key, value)
+        except Exception as error:  # as in `get`
+            if "ALREADY_EXISTS" not in str(error):
+                raise
+            return self.get(key, 1.0) or value
+        return value
+
+    def get(self, key: str, seconds: float) -> str | None:
+        """What a process has written, or writes in the next `seconds`; None if none does."""
+        try:
+            return str(self._client.blocking_key_value_get(key, max(int(seconds * 1000), 1)))
+        except Exception as error:  # its type is XLA's for every status
+            if "DEADLINE_EXCEEDED" in str(error):
+                return None
+            raise
+
+    def delete(self, prefix: str) -> None:
+        """Forget what was written below `prefix`."""
+        self._client.key_value_delete(prefix)
+
+
+def coordination() -> Coordination:
+    """The store of this job.
+
+    Raises:
+      RuntimeError: the job was not started by `jax.distributed.initialize`.
+    """
+    client = jax_distributed.global_state.client
+    if client is None:
+        raise RuntimeError("a mesh of several processes' devices needs jax.distributed.initialize")
+    return Coordination(client)
 
 
 def devices_of(sharding: jax.sharding.Sharding) -> tuple[Any, ...]:
