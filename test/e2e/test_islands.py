@@ -329,7 +329,7 @@ def two_layers(params: Any, x: jax.Array, y: jax.Array) -> Any:
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
 
 
-def test_uneven_shares_on_two_unlike_groups(backend: str) -> None:
+def test_uneven_data_parallelism_on_two_heterogeneous_groups(backend: str) -> None:
     """Three slow devices and a fast one train on shares of the batch; gradients cross."""
     state = {"up": np.asarray(normal(32, 64)), "down": np.asarray(normal(64, 32))}
     batch = normal(96, 32), normal(96, 32, seed=1)

@@ -16,9 +16,9 @@ def divide(source: Value, target: Value, how: Division, parts: int, mesh: Mesh, 
     """A value of the step to its microbatches: microbatch t has the blocks t, t + parts, ..."""
     d, n = how.dim, source.shape[how.dim]
     seen = (*source.shape[:d], n // (parts * how.block), parts, how.block, *source.shape[d + 1 :])
-    whole, divided, one = (_type(s, source.element) for s in (source.shape, seen, target.shape))
-    lines = [f"func.func @main(%x: {whole}) -> ({', '.join([one] * parts)}) {{"]
-    lines.append(f"  %seen = stablehlo.reshape %x : ({whole}) -> {divided}")
+    full, divided, one = (_type(s, source.element) for s in (source.shape, seen, target.shape))
+    lines = [f"func.func @main(%x: {full}) -> ({', '.join([one] * parts)}) {{"]
+    lines.append(f"  %seen = stablehlo.reshape %x : ({full}) -> {divided}")
     part = _type((*seen[: d + 1], 1, *seen[d + 2 :]), source.element)
     for t in range(parts):
         box = ", ".join(f"{t}:{t + 1}" if i == d + 1 else f"0:{size}" for i, size in enumerate(seen))
@@ -32,14 +32,14 @@ def join(source: Value, target: Value, how: Division, parts: int, mesh: Mesh, na
     """The microbatches of a value, in order, to the value of the step."""
     d, n = how.dim, target.shape[how.dim]
     seen = (*source.shape[:d], n // (parts * how.block), parts, how.block, *source.shape[d + 1 :])
-    whole, divided, one = (_type(s, source.element) for s in (target.shape, seen, source.shape))
+    full, divided, one = (_type(s, source.element) for s in (target.shape, seen, source.shape))
     part = _type((*seen[: d + 1], 1, *seen[d + 2 :]), source.element)
-    lines = [f"func.func @main({', '.join(f'%x{t}: {one}' for t in range(parts))}) -> {whole} {{"]
+    lines = [f"func.func @main({', '.join(f'%x{t}: {one}' for t in range(parts))}) -> {full} {{"]
     lines += [f"  %r{t} = stablehlo.reshape %x{t} : ({one}) -> {part}" for t in range(parts)]
     every, types = ", ".join(f"%r{t}" for t in range(parts)), ", ".join([part] * parts)
     lines.append(f"  %seen = stablehlo.concatenate {every}, dim = {d + 1} : ({types}) -> {divided}")
-    lines.append(f"  %y = stablehlo.reshape %seen : ({divided}) -> {whole}")
-    lines.append(f"  return %y : {whole}")
+    lines.append(f"  %y = stablehlo.reshape %seen : ({divided}) -> {full}")
+    lines.append(f"  return %y : {full}")
     return _compiled("\n".join([*lines, "}"]), [source] * parts, [target], mesh, name)
 
 

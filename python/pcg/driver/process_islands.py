@@ -1,7 +1,7 @@
 """A program of placed stages on several meshes as a program of nodes on slices, one for each mesh.  Needs no jax.
 
-A node is a stage.  What crosses meshes does so in transfers of the stages' boundaries, gradients of uneven shares of a
-batch among them: they are added where the program adds them.
+A node is a stage.  What crosses meshes does so in transfers of the stages' boundaries, gradients of uneven data
+parallelism among them: they are added where the program adds them.
 """
 
 from __future__ import annotations
