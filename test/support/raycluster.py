@@ -45,7 +45,7 @@ def ray_cluster(testrun_uid: str) -> Iterator[str]:
         if first:
             token = state["token"] = secrets.token_hex(32)
             os.environ["RAY_AUTH_TOKEN"] = token
-            ray.init(num_cpus=CPUS, include_dashboard=False, object_store_memory=100 << 20, **quiet)
+            ray.init("local", num_cpus=CPUS, include_dashboard=False, object_store_memory=100 << 20, **quiet)
             state["address"] = ray.get_runtime_context().gcs_address
         state["users"] = int(str(state.get("users", 0))) + 1
         address, token = str(state["address"]), str(state["token"])

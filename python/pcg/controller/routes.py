@@ -58,7 +58,7 @@ def origins(program: IslandProgram, stream: Stream) -> list[str]:
     return found
 
 
-def sent_from(program: IslandProgram) -> dict[int, str]:
+def source_slices(program: IslandProgram) -> dict[int, str]:
     """By tag of a message, the slice that its sender has the value on."""
     return {
         what.tag: source

@@ -68,12 +68,12 @@ def takes(
 
         return aligned
     everywhere = DeviceMesh.of(Mesh((("all", len(devices)),)), devices).sharding(ShardSpec.replicated(len(value.shape)))
-    cut = {i: jax.jit(_part(value, mesh, i)) for i in own}
+    parts = {i: jax.jit(_part(value, mesh, i)) for i in own}
 
     def replicated(x: Any) -> dict[int, jax.Array]:
         x = _integers(x)
         shards = {s.device: s.data for s in jax.device_put(x, everywhere).addressable_shards}
-        return {i: cut[i](shards[device]) for i, device in own.items()}
+        return {i: parts[i](shards[device]) for i, device in own.items()}
 
     return replicated
 

@@ -145,7 +145,7 @@ class Load:
       code: by name that calls use, number of a device program, and source line for errors.
       new: device programs that this process has not got yet, by number.
       sizes, processes: how many devices each island has, and processes among which they are divided.
-      sent_from: by tag, the slice that the sender has the value on.
+      source_slices: by tag, the slice that the sender has the value on.
       keys: by tag, the generator of the random keys that are received.
       constants: number of an argument, with its value.
     """
@@ -157,7 +157,7 @@ class Load:
     new: Mapping[int, Any]
     sizes: Mapping[str, int]
     processes: Mapping[str, int]
-    sent_from: Mapping[int, str]
+    source_slices: Mapping[int, str]
     keys: Mapping[int, str]
     constants: Mapping[int, HostArray]
 

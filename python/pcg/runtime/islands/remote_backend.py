@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import IslandFailed
-from pcg.controller.routes import sent_from
+from pcg.controller.routes import source_slices
 from pcg.controller.stream_use import most_bytes
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
@@ -231,7 +231,7 @@ class RemoteProgram:
         keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
         sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
         processes = {name: worker.processes for name, worker in self._workers.items()}
-        sources = sent_from(program)
+        sources = source_slices(program)
         for name, worker in self._workers.items():
             stream = program.streams[name]
             called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}

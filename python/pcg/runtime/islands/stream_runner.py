@@ -174,7 +174,7 @@ class StreamRunner:
             sharding = sharding_of(value, mesh, devices)
             return lambda slots, run: slots.__setitem__(what.slot, _on_devices(zeros, sharding))
         load = self._load
-        path = _route(load, load.sent_from[what.tag], value.slice)
+        path = _route(load, load.source_slices[what.tag], value.slice)
         key = load.keys.get(what.tag)
         receive = self._edges.receiver(value, mesh, devices, what.peer, load.sizes[what.peer], key, path)
         return _guarded(what.slot, lambda slots, run: receive(run, what.tag))
@@ -182,7 +182,7 @@ class StreamRunner:
 
 def sender_of(load: Load, island: Island, edges: Edges, what: Send) -> Callable[[int, int, Any], None]:
     """What arms what a stream sends, as (run, tag, array or error)."""
-    value, source = load.program.values[what.value], load.sent_from[what.tag]
+    value, source = load.program.values[what.value], load.source_slices[what.tag]
     devices = [island.devices[i] for i in _numbers(load, source)]
     return edges.sender(value, load.program.slices[value.slice][1], devices, _route(load, source, value.slice))
 
