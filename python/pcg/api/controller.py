@@ -90,6 +90,8 @@ class Controller:
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
         self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
+        if spill < 0:
+            raise ValueError(f"spill={spill!r}; allowed: True, False, or bytes of host memory")
         if spill and not isinstance(self.backend, EmbeddedBackend):
             raise ValueError(f"spill={spill!r} with backend {backend!r}; allowed: with backend 'embedded'")
         self.backend.on_failure = self._failed
@@ -216,9 +218,11 @@ class Controller:
         recording.runs.write("runs.html")          # or "runs.json", for ui.perfetto.dev
         ```
         """
-        recording = Recording()
+        recording, store = Recording(), self.dispatcher.store
+        spilled, restored = store.spilled, store.restored
         with self.dispatcher.recorded() as found:
             yield recording
+        recording.spilled, recording.restored = store.spilled - spilled, store.restored - restored
         recording.runs = collected(found, [i.name for i in self.resources.islands])
 
     def close(self) -> None:
@@ -244,6 +248,8 @@ class Recording:
 
     runs = Runs((), ())
     """Complete when the block is left."""
+    spilled = restored = 0
+    """Bytes that were copied to host memory, because programs needed room on devices, and back."""
 
 
 class Client:

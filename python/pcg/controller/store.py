@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +32,11 @@ class ClientUse:
 class Account:
     """What one client has on one island."""
 
-    __slots__ = ("client", "island", "handles", "nbytes", "spilled", "quick_handles", "quick_nbytes")
+    __slots__ = ("client", "island", "handles", "nbytes", "spilled")
 
     def __init__(self, client: str, island: str) -> None:
         self.client, self.island = client, island
         self.handles = self.nbytes = self.spilled = 0
-        self.quick_handles = self.quick_nbytes = 0
-        """Those that the short path has added: it has another lock."""
 
 
 class Entry:
@@ -66,8 +64,10 @@ class ObjectStore:
         self.spilled = self.restored = 0
         """Bytes that were copied to host memory, and back, so far."""
         self._accounts: dict[tuple[str, str], Account] = {}
+        self.new: deque[tuple[weakref.ref[Any], Entry]] = deque()
+        """Buffers of the short path, which are entered when something is counted: most are gone by then."""
         self._dropped: deque[weakref.ref[Any]] = deque()
-        self.drop = self._dropped.append
+        self._drop = self._dropped.append
         """Called with references whose buffers are gone, by whatever thread the garbage collector runs in."""
 
     @property
@@ -87,33 +87,42 @@ class ObjectStore:
         account = self.account(client, island)
         account.handles += 1
         account.nbytes += nbytes
-        reference = weakref.ref(buffer, self.drop)
+        reference = weakref.ref(buffer, self._drop)
         self.entries[reference] = Entry(account, run, nbytes)
         return reference
 
-    def freed(self) -> Iterator[Entry]:
-        """The buffers that were dropped since the last call; they are gone now."""
-        while self._dropped:
-            entry = self.entries.pop(self._dropped.popleft(), None)
+    def freed(self) -> list[Entry]:
+        """Count the buffers that came and were dropped since the last call; of the latter those that were kept."""
+        new, dropped, pop, found = self.new, self._dropped, self.entries.pop, []
+        while new:
+            reference, entry = new.popleft()
+            if (buffer := reference()) is not None:
+                self.entries[weakref.ref(buffer, self._drop)] = entry
+                entry.account.handles += 1
+                entry.account.nbytes += entry.nbytes
+                del buffer
+        while dropped:
+            entry = pop(dropped.popleft(), None)
             if entry is not None:
-                self._uncount(entry)
-                yield entry
+                account = entry.account
+                account.handles -= 1
+                account.nbytes -= entry.nbytes
+                if entry.spilled:
+                    account.spilled -= entry.spilled
+                elif entry.kept:
+                    found.append(entry)
+        return found
 
     def remove(self, reference: weakref.ref[Any], value: Any = None) -> Entry | None:
         """Free a buffer whatever refers to it; those find `value`.  None if it is gone already."""
         entry = self.entries.pop(reference, None)
         if entry is not None:
-            self._uncount(entry)
+            entry.account.handles -= 1
+            entry.account.nbytes -= entry.nbytes
+            entry.account.spilled -= entry.spilled
             if (buffer := reference()) is not None:
                 buffer._value = value
         return entry
-
-    def _uncount(self, entry: Entry) -> None:
-        account = entry.account
-        account.handles -= 1
-        account.nbytes -= entry.nbytes
-        account.spilled -= entry.spilled
-        entry.spilled = 0
 
     def of_client(self, client: str) -> list[weakref.ref[Any]]:
         """The buffers that a client owns."""
@@ -124,18 +133,16 @@ class ObjectStore:
         return self._of(lambda account: account.island == island)
 
     def _of(self, wanted: Any) -> list[weakref.ref[Any]]:
-        # The short path may add some meanwhile.
-        found = ((r, self.entries.get(r)) for r in list(self.entries))
-        return [r for r, entry in found if entry is not None and wanted(entry.account)]
+        return [r for r, entry in self.entries.items() if wanted(entry.account)]
 
     def handles(self, client: str) -> int:
         """How many buffers a client owns."""
-        return sum(a.handles + a.quick_handles for a in self._accounts.values() if a.client == client)
+        return sum(a.handles for a in self._accounts.values() if a.client == client)
 
     def nbytes(self, island: str, client: str | None = None) -> int:
         """Bytes per device of the buffers of an island, of all clients or of one; those on the host included."""
         return sum(
-            a.nbytes + a.quick_nbytes
+            a.nbytes
             for a in self._accounts.values() if a.island == island and (client is None or a.client == client)
         )  # fmt: skip
 
@@ -147,5 +154,5 @@ class ObjectStore:
     def use(self, client: str, queued: int, in_flight: int) -> ClientUse:
         """What a client uses, with what the scheduler knows of its programs."""
         own = [a for a in self._accounts.values() if a.client == client]
-        nbytes = {a.island: a.nbytes + a.quick_nbytes for a in own if a.handles + a.quick_handles}
+        nbytes = {a.island: a.nbytes for a in own if a.handles}
         return ClientUse(queued, in_flight, self.handles(client), nbytes, sum(a.spilled for a in own))

@@ -409,6 +409,11 @@ def is_key(dtype: Any) -> bool:
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
+def is_ready(x: Any) -> bool:
+    """Whether an array is computed; arrays of random keys do not say it, but those of the integers behind them do."""
+    return bool(getattr(x, "_base_array", x).is_ready())
+
+
 def any_traced(values: Any) -> bool:
     """Whether some of a tree of arrays stand for arguments of a function that jax is tracing."""
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))

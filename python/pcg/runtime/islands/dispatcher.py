@@ -74,10 +74,11 @@ class Dispatcher(RunLauncher):
             after = [a._run.ticket for a in given if not a._run.ticket.launched]
             reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
         futures = None
-        if not after and not self._launching.locked():
-            # One that came in between is waited for, which happens rarely; `with` gives the lock back on Ctrl-C.
-            with self._launching:
+        if not after and self._launching.take():
+            try:
                 futures = self._at_once(client, loaded, arguments, lanes, reads)
+            finally:
+                self._launching.give()
         if futures is None:
             with self._lock:
                 self._lanes_of(loaded)
@@ -100,7 +101,7 @@ class Dispatcher(RunLauncher):
         run = Run(self._number, client, loaded, arguments, ticket, time.monotonic() + seconds)
         futures = []
         for what, island, nbytes in loaded.outputs:
-            future = ShardedFuture(None, run, what)
+            future = ShardedFuture.of(run, what)
             futures.append(future)
             run.results.append(self.store.put(future, client, run.number, island, nbytes))
         return run, futures
@@ -182,9 +183,9 @@ class Dispatcher(RunLauncher):
         """Count what the short path has launched; whether it may launch more.  By who launches, without the lock."""
         with self._lock:
             lane.flush()
+            self._collect()
             if self._closed or lane.gone or lane.queue.waiting or self._recorder is not None:
                 return False
-            self._collect()
             return lane.allow(quick)
 
     # -- waiting -------------------------------------------------------------------------------
@@ -250,6 +251,8 @@ class Dispatcher(RunLauncher):
         now = time.monotonic()
         for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
             why = self.scheduler.why_waiting(ticket)
+            if self._host:
+                why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
             self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
 
     def _give_up(self, run: Run, error: RunError) -> None:
@@ -265,11 +268,10 @@ class Dispatcher(RunLauncher):
         """Wait until nothing waits and nothing is in flight."""
         while True:
             with self._lock:
-                free = self._launching.acquire(False)
-                if free:
+                if free := self._launching.take():
                     for lane in self._lanes.values():
                         lane.flush()
-                    self._launching.release()
+                    self._launching.give()
                 self._collect()
                 left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
                 if left is None and not self._runs and free:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
+from pcg.runtime import jax_compat
 
 #: Seconds between looks whether a run is launched: its deadline ends the wait, a signal may as well.
 _LOOK = 0.1
@@ -45,9 +46,17 @@ class ShardedFuture:
     """
 
     __slots__ = ("_value", "_run", "placed", "__weakref__")
+    _value: Any
+    _run: Source
+    placed: Placed
+    # Without `__init__`, whose call takes longer than all that it would do.
 
-    def __init__(self, value: Any, run: Source, placed: Placed) -> None:
-        self._value, self._run, self.placed = value, run, placed
+    @classmethod
+    def of(cls, run: Source, placed: Placed) -> ShardedFuture:
+        """A result of a run that is not launched yet."""
+        new = cls()
+        new._value, new._run, new.placed = None, run, placed
+        return new
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,7 +129,7 @@ class ShardedFuture:
     def is_ready(self) -> bool:
         """Whether it is computed, or lost."""
         value = self._value
-        return value is not None and (isinstance(value, RunError) or value.is_deleted() or value.is_ready())
+        return value is not None and (isinstance(value, RunError) or value.is_deleted() or jax_compat.is_ready(value))
 
     def result(self) -> np.ndarray:
         """The value on the host."""

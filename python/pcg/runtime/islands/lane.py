@@ -10,6 +10,9 @@ from typing import Any
 from pcg.controller.queues import IslandQueue
 from pcg.runtime.islands.run import QuickRuns, Run
 
+#: Runs of the short path that get one token, at most.
+_AT_ONCE = 16
+
 
 class Lane:
     """The runs in flight on an island, in the order of their launch.
@@ -19,7 +22,7 @@ class Lane:
     """
 
     __slots__ = (
-        "name", "queue", "runs", "most", "idle_since", "wake", "thread", "room", "pending", "quick", "newest",
+        "name", "queue", "runs", "most", "idle_since", "wake", "thread", "room", "pending", "quick", "swift",
         "impatient", "gone",
     )  # fmt: skip
 
@@ -40,8 +43,8 @@ class Lane:
         """Runs that the short path has launched since it counted."""
         self.quick: QuickRuns | None = None
         """What these are runs of."""
-        self.newest: Any = None
-        """A result of the last one."""
+        self.swift = False
+        """They were over when they were counted last."""
         self.impatient = 0
         """Calls that are not to wait themselves for room, since that was in vain."""
         self.gone = False
@@ -54,23 +57,27 @@ class Lane:
     def flush(self) -> None:
         """Count the runs of the short path; by who launches."""
         self.room = 0
-        if not self.pending:
+        count, quick = self.pending, self.quick
+        if not count or quick is None:
             return
-        quick, count, token = self.quick, self.pending, self.newest
-        assert quick is not None
-        self.pending, self.newest = 0, None
+        self.pending = 0
         quick.island.launched += count
-        self.most = max(self.most, self.queue.in_flight + count)
-        if self.runs or not quick.loaded.ready((token, quick.island)):
-            self.runs.append((quick, (token, quick.island), count))
+        if self.queue.in_flight + count > self.most:
+            self.most = self.queue.in_flight + count
+        token = quick.island.newest, quick.island
+        self.swift = not self.runs and quick.loaded.ready(token)
+        if not self.swift:
+            self.runs.append((quick, token, count))
             self.queue.in_flight += count
 
     def allow(self, quick: QuickRuns) -> bool:
         """Whether the short path may launch; by who launches, when what is done is counted."""
         left = self.queue.cap - self.queue.in_flight
-        # One token for half of what may be in flight: when it is done the other half is still in the queues.
-        self.room, self.quick = min(left, max(self.queue.cap // 2, 1)), quick
-        return self.room > 0
+        # Programs that are not over at once get one token for half of the queue: while it is waited for the other half
+        # keeps the devices busy.
+        most = left if self.swift else max(self.queue.cap // 2, 1)
+        self.room, self.quick = min(left, most, _AT_ONCE), quick
+        return left > 0
 
     def done(self) -> list[tuple[Run | QuickRuns, Any, int]]:
         """Take those that are done, in order; what is behind one that is not may be done, too: CPU devices overtake."""

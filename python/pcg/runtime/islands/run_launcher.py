@@ -18,6 +18,7 @@ from pcg.controller.store import Entry, ObjectStore
 from pcg.runtime.islands import spilling
 from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.lane import Lane
+from pcg.runtime.islands.launch_lock import LaunchLock
 from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
 
@@ -31,7 +32,7 @@ class RunLauncher:
 
     def __init__(self, policy: str, cap: int, host: int) -> None:
         self._lock = threading.Lock()
-        self._launching = threading.Lock()
+        self._launching = LaunchLock()
         self._idle = threading.Condition(self._lock)
         """A run has been launched."""
         self.scheduler = Scheduler(policy, cap)
@@ -76,8 +77,7 @@ class RunLauncher:
             if lost is None:
                 return run.loaded.launch(arguments)
         except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
-            lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
-            lost.because(error)
+            lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
         return [lost] * len(run.loaded.outputs), {}
 
     def _read(self, run: Run) -> None:
@@ -154,7 +154,7 @@ class RunLauncher:
 
     def _pump(self) -> None:
         """Launch what can be launched, unless another thread does."""
-        if not self._launching.acquire(False):
+        if not self._launching.take():
             return
         try:
             for lane in self._lanes.values():
@@ -164,15 +164,19 @@ class RunLauncher:
                     run = self._runs.pop(ticket)
                     self._read(run)
                     self._lock.release()
+                    launched: tuple[Sequence[Any], Mapping[str, Any]]
                     try:
                         launched = self._launch(run)
+                    except Exception as error:  # nobody waits for what this thread would not do any more
+                        lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
+                        launched = [lost] * len(run.results), {}
                     finally:
                         self._lock.acquire()
                     self._launched(run, *launched)
                 if not self._spill():
                     break
         finally:
-            self._launching.release()
+            self._launching.give()
 
     def _spill(self) -> bool:
         """Copy to the host what the next run needs the room of; gives up the lock meanwhile.  Whether it did."""

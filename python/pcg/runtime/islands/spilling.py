@@ -7,7 +7,7 @@ are numpy arrays, one for each shard that differs from the others.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -92,7 +92,8 @@ def restored(value: Any, store: ObjectStore) -> Any:
 def victims(store: ObjectStore, ticket: Ticket, missing: Mapping[str, int], room: int) -> list[Victim]:
     """Buffers that make room for a run when they are on the host; none if they do not.
 
-    Those that no run under way reads and that `ticket` does not read; the ones whose last use is the longest time ago.
+    Those that no run under way reads and that `ticket` does not read: first what was donated, of which there is nothing
+    to copy, then the ones whose last use is the longest time ago.
 
     Args:
       missing: by island, bytes per device.
@@ -116,11 +117,13 @@ def victims(store: ObjectStore, ticket: Ticket, missing: Mapping[str, int], room
     return found
 
 
-def _candidates(store: ObjectStore, ticket: Ticket, island: str) -> Iterator[Victim]:
-    known = [(store.entries[reference], reference) for reference in store.of_island(island)]
-    for entry, reference in sorted(known, key=lambda x: x[0].used):
+def _candidates(store: ObjectStore, ticket: Ticket, island: str) -> list[Victim]:
+    found: list[tuple[bool, int, Victim]] = []
+    for reference in store.of_island(island):
+        entry = store.entries[reference]
         if not entry.kept or not entry.nbytes or entry.readers or entry in ticket.reads:
             continue
         value = getattr(reference(), "_value", None)
         if isinstance(value, jax.Array) and not jax_compat.is_key(value.dtype):
-            yield reference, entry, value
+            found.append((not value.is_deleted(), entry.used, (reference, entry, value)))
+    return [victim for _, _, victim in sorted(found, key=lambda x: x[:2])]
