@@ -11,6 +11,8 @@ from typing import Any
 import jax
 from jax.extend import source_info_util
 
+from pcg.api.block import Block
+from pcg.api.block import current as open_block
 from pcg.api.lowering import Lowered, Lowering
 from pcg.api.on_slice import OnSlice
 from pcg.driver.program import ProgramError
@@ -45,6 +47,8 @@ class SliceFunction:
         self._program = SliceProgram(lowering, self._traced, name=self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (block := open_block()) is not None:
+            return block.record(self._traced, args, kwargs, numbers=True)
         futures = self._program.quickly(args) if not kwargs else None
         if futures is not None:
             return futures
@@ -81,6 +85,8 @@ class SliceProgram:
         self._quick: _Quick | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (block := open_block()) is not None:
+            return block.record(self._function, args, kwargs, numbers=not self._static)
         futures = self.quickly(args) if not kwargs else None
         if futures is not None:
             return futures
@@ -192,6 +198,27 @@ class SliceProgram:
 
     def __repr__(self) -> str:
         return f"<program {self.__name__}>"
+
+
+class NewProgram:
+    """What `client.program()` returns: a decorator, and the context of a block that becomes a program."""
+
+    def __init__(self, program: Callable[..., SliceProgram], known: dict[Any, Any], numbered: bool) -> None:
+        self._program, self._known, self._numbered = program, known, numbered
+        self._block: Block | None = None
+
+    def __call__(self, function: Callable[..., Any]) -> SliceProgram:
+        return self._program(function)
+
+    def __enter__(self) -> Block:
+        if self._numbered:
+            raise ProgramError("donate_argnums and static_argnums are for functions; a block has no arguments")
+        self._block = Block(lambda f, name: self._program(f, name=name), self._known)
+        return self._block.__enter__()
+
+    def __exit__(self, *about: Any) -> None:
+        assert self._block is not None
+        self._block.__exit__(*about)
 
 
 @dataclass(slots=True)

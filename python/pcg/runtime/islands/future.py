@@ -20,6 +20,25 @@ class Source(Protocol):
         """Wait until a run has values, or errors in their places."""
 
 
+class _NoStore(ObjectStore):
+    """Of futures whose buffers others refer to."""
+
+    def drop(self, entry: Entry) -> None:
+        """It is not this one's."""
+
+
+class _Nowhere:
+    """Where a future comes from when another one has its buffer."""
+
+    store: ObjectStore = _NoStore()
+
+    def wait_for_launch(self, run: Any) -> None:
+        """There is nothing."""
+
+
+_NOWHERE = _Nowhere()
+
+
 class Placed:
     """Shape, dtype and layout of a value on a slice; equal ones are one object."""
 
@@ -46,6 +65,12 @@ class ShardedFuture:
 
     def __del__(self) -> None:
         self._dispatcher.store.drop(self._entry)
+
+    def become(self, other: ShardedFuture) -> None:
+        """Refer to the buffer of `other`, which refers to none any more."""
+        self._entry, self._run, self.placed = other._entry, other._run, other.placed
+        self._dispatcher = other._dispatcher
+        other._dispatcher = _NOWHERE
 
     @property
     def shape(self) -> tuple[int, ...]:
