@@ -21,6 +21,7 @@ print(float(value))
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ except ImportError as error:  # pragma: no cover (the test environment has jax)
 from pcg.api.by_shapes import numbers
 from pcg.api.lowering import FunctionOnSlice, Lowering
 from pcg.api.on_slice import OnSlice
-from pcg.api.slice_program import SliceFunction, SliceProgram
+from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
 from pcg.controller.resources import ResourceManager
@@ -259,6 +260,8 @@ class Client:
         self.controller, self.name = controller, name
         self.lowering = Lowering(name, controller.backend, controller.dispatcher, controller.functions, deadline)
         self._slices: dict[str, ClientSlice] = {}
+        self._blocks: dict[Any, Any] = {}
+        """Programs that were written as blocks."""
         self._numbers = itertools.count()
 
     def request(
@@ -290,15 +293,25 @@ class Client:
         self, function: Callable[..., Any] | None = None, *, donate_argnums: int | Sequence[int] = (),
         static_argnums: int | Sequence[int] = (),
     ) -> Any:  # fmt: skip
-        """Make one program of a function that calls functions on slices (also as a decorator).
+        """Make one program of a function that calls functions on slices, also as a decorator; or of a block.
+
+        ```python
+        with client.program() as block:             # nothing runs in the block
+            hidden = encode(w, x)
+            value, grad = block.call(jax.value_and_grad(loss), v, hidden)
+            v = v - 0.1 * grad
+        print(float(value))                         # it ran as one program when the block was left
+        ```
 
         The function is traced as a whole, as `jax.jit` does: its arguments may be trees of arrays and futures, its
         calls may be differentiated; what it computes itself runs on the slice that has most of what it reads.  Where
         Python needs a value (`if loss > 1`), the function is run call by call instead, and waits there: the slow path.
         """
-        if function is None:
-            return lambda f: self.program(f, donate_argnums=donate_argnums, static_argnums=static_argnums)
-        return SliceProgram(self.lowering, function, numbers(donate_argnums), numbers(static_argnums))
+        donated, static = numbers(donate_argnums), numbers(static_argnums)
+        if function is not None:
+            return SliceProgram(self.lowering, function, donated, static)
+        new = functools.partial(SliceProgram, self.lowering, donate_argnums=donated, static_argnums=static)
+        return NewProgram(new, self._blocks, bool(donated or static))
 
     def close(self) -> None:
         """Give everything back: runs that wait are not launched, buffers are freed, slices released."""

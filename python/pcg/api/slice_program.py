@@ -10,6 +10,8 @@ from typing import Any
 import jax
 from jax.extend import source_info_util
 
+from pcg.api.block import Block
+from pcg.api.block import current as open_block
 from pcg.api.lowered import Lowered
 from pcg.api.lowering import Lowering
 from pcg.api.on_slice import OnSlice
@@ -46,6 +48,8 @@ class SliceFunction:
         self._program = SliceProgram(lowering, self._traced, name=self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (block := open_block()) is not None:
+            return block.record(self._traced, args, kwargs, numbers=True)
         if (quick := self._program.quick) is not None and not kwargs and (futures := quick(args)) is not None:
             return futures
         if jax_compat.is_traced_here():
@@ -83,6 +87,8 @@ class SliceProgram:
         self._quick_for: Lowered | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (block := open_block()) is not None:
+            return block.record(self._function, args, kwargs, numbers=not self._static)
         if self.quick is not None and not kwargs and (futures := self.quick(args)) is not None:
             return futures
         lowered, flat = self._lowered(args, kwargs)
@@ -93,6 +99,14 @@ class SliceProgram:
             self.quick, self._quick_for = self._short_path(lowered, [a.placed for a in args]), lowered
         futures = own.dispatcher.submit(own.client, lowered.loaded, flat, own.deadline)
         return jax.tree.unflatten(lowered.out_tree, futures)
+
+    def run_into(self, args: Sequence[Any], futures: Sequence[ShardedFuture]) -> None:
+        """Run, with `futures` as the results."""
+        lowered, flat = self._lowered(tuple(args), {})
+        assert lowered is not None, "a block that needs a value"
+        self._lowering.dispatcher.submit(
+            self._lowering.client, lowered.loaded, flat, self._lowering.deadline, futures
+        )
 
     def _short_path(self, lowered: Lowered, placed: Sequence[Placed]) -> ShortPath | None:
         """How to run a program of one computation on futures that are where these are."""
@@ -196,6 +210,27 @@ class SliceProgram:
 
     def __repr__(self) -> str:
         return f"<program {self.__name__}>"
+
+
+class NewProgram:
+    """What `client.program()` returns: a decorator, and the context of a block that becomes a program."""
+
+    def __init__(self, program: Callable[..., SliceProgram], known: dict[Any, Any], numbered: bool) -> None:
+        self._program, self._known, self._numbered = program, known, numbered
+        self._block: Block | None = None
+
+    def __call__(self, function: Callable[..., Any]) -> SliceProgram:
+        return self._program(function)
+
+    def __enter__(self) -> Block:
+        if self._numbered:
+            raise ProgramError("donate_argnums and static_argnums are for functions; a block has no arguments")
+        self._block = Block(lambda f, name: self._program(f, name=name), self._known)
+        return self._block.__enter__()
+
+    def __exit__(self, *about: Any) -> None:
+        assert self._block is not None
+        self._block.__exit__(*about)
 
 
 def _constrained(function: Callable[..., Any], layouts: Sequence[Any] | None) -> Callable[..., Any]:

@@ -57,9 +57,12 @@ class Dispatcher(RunLauncher):
     # -- submitting ----------------------------------------------------------------------------
 
     def submit(
-        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float = DEADLINE
-    ) -> list[ShardedFuture]:
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float = DEADLINE,
+        into: Sequence[ShardedFuture] = (),
+    ) -> list[ShardedFuture]:  # fmt: skip
         """Run a program; `arguments` are arrays on the host or on devices, or futures.
+
+        Returns its results, which are `into`, if given.
 
         Raises:
           MemoryError: it can never fit.
@@ -76,14 +79,14 @@ class Dispatcher(RunLauncher):
         futures = None
         if not after and self._launching.take():
             try:
-                futures = self._at_once(client, loaded, arguments, lanes, reads)
+                futures = self._at_once(client, loaded, arguments, lanes, reads, into)
             finally:
                 self._launching.give()
         if futures is None:
             with self._lock:
                 self._lanes_of(loaded)
                 ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
-                run, futures = self._run(client, loaded, arguments, ticket, seconds)
+                run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
                 self._runs[ticket] = run
                 for lane in lanes:
                     lane.room = 0  # the short path goes no further
@@ -94,27 +97,29 @@ class Dispatcher(RunLauncher):
         return futures
 
     def _run(
-        self, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, seconds: float
-    ) -> tuple[Run, list[ShardedFuture]]:
+        self, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, seconds: float,
+        into: Sequence[ShardedFuture],
+    ) -> tuple[Run, list[ShardedFuture]]:  # fmt: skip
         """A run, and the futures of its results."""
         self._number += 1
         run = Run(self._number, client, loaded, arguments, ticket, time.monotonic() + seconds)
         futures = []
-        for what, island, nbytes in loaded.outputs:
-            future = ShardedFuture.of(run, what)
+        for i, (what, island, nbytes) in enumerate(loaded.outputs):
+            future = ShardedFuture.of(run, what, into[i] if into else None)
             futures.append(future)
             run.results.append(self.store.put(future, client, run.number, island, nbytes))
         return run, futures
 
     def _at_once(
-        self, client: str, loaded: Loaded, arguments: list[Any], lanes: Sequence[Lane], reads: tuple[Entry, ...]
-    ) -> list[ShardedFuture] | None:
+        self, client: str, loaded: Loaded, arguments: list[Any], lanes: Sequence[Lane], reads: tuple[Entry, ...],
+        into: Sequence[ShardedFuture],
+    ) -> list[ShardedFuture] | None:  # fmt: skip
         """Launch a run that nothing is in front of; None if something is.  By who launches."""
         with self._lock:
             ticket = self._start_at_once(client, loaded, lanes, reads)
             if ticket is None:
                 return None
-            run, futures = self._run(client, loaded, arguments, ticket, 0.0)
+            run, futures = self._run(client, loaded, arguments, ticket, 0.0, into)
             self._read(run)
         launched: tuple[Sequence[Any], Mapping[str, Any]] = [], {}
         try:

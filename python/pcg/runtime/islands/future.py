@@ -52,9 +52,10 @@ class ShardedFuture:
     # Without `__init__`, whose call takes longer than all that it would do.
 
     @classmethod
-    def of(cls, run: Source, placed: Placed) -> ShardedFuture:
-        """A result of a run that is not launched yet."""
-        new = cls()
+    def of(cls, run: Source, placed: Placed, known: ShardedFuture | None = None) -> ShardedFuture:
+        """A result of a run that is not launched yet; `known`, if that is what the caller has of it."""
+        new = cls() if known is None else known
+        new.__class__ = cls
         new._value, new._run, new.placed = None, run, placed
         return new
 
