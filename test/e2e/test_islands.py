@@ -415,6 +415,7 @@ def test_random_keys_cross_islands(controller: pcg.Controller) -> None:
     wanted = jax.random.split(jax.random.key(3))[0]
     close(found, jax.random.uniform(wanted, (4,)))
     assert (jax.random.key_data(key.array()) == jax.random.key_data(wanted)).all()
+    assert key.block_until_ready().is_ready()
 
 
 def test_a_node_runs_where_most_of_what_it_reads_is(controller: pcg.Controller) -> None:

@@ -338,6 +338,14 @@ def copies(devices: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     return lambda xs: list(copy(list(xs), lists, targets, semantics))
 
 
+def is_ready(x: Any) -> bool:
+    """Whether an array is computed; jax does not say it of random keys, but of the integers behind them."""
+    try:
+        return bool(x.is_ready())
+    except AttributeError:
+        return bool(x._base_array.is_ready())
+
+
 def devices_of(x: jax.Array) -> tuple[Any, ...]:
     """The devices of an array, in the order of its shards."""
     return tuple(x.sharding._device_assignment)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.store import Entry, ObjectStore
+from pcg.runtime import jax_compat
 
 
 class Source(Protocol):
@@ -117,7 +118,9 @@ class ShardedFuture:
     def is_ready(self) -> bool:
         """Whether it is computed, or lost."""
         value = self._entry.value
-        return value is not None and (isinstance(value, RunError) or value.is_deleted() or value.is_ready())
+        if value is None or isinstance(value, RunError):
+            return value is not None
+        return value.is_deleted() or jax_compat.is_ready(value)
 
     def result(self) -> np.ndarray:
         """The value on the host."""
