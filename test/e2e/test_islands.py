@@ -409,6 +409,18 @@ def test_keys_integers_and_results_that_are_constants(controller: pcg.Controller
               jax.tree.map(lambda x: np.asarray(x, np.float32), wanted))  # fmt: skip
 
 
+def test_random_keys_cross_islands(controller: pcg.Controller) -> None:
+    client = controller.client()
+    left, right = (client.request(2, island=f"island{i}") for i in range(2))
+    split = left.function(lambda key: jax.random.split(key)[0])
+    draw = right.function(lambda key: (jax.random.uniform(key, (4,)), key))
+    found, key = client.program(lambda key: draw(split(key)))(jax.random.key(3))
+    wanted = jax.random.split(jax.random.key(3))[0]
+    close(found, jax.random.uniform(wanted, (4,)))
+    assert (jax.random.key_data(key.array()) == jax.random.key_data(wanted)).all()
+    assert key.block_until_ready().is_ready()
+
+
 def test_a_node_runs_where_most_of_what_it_reads_is(controller: pcg.Controller) -> None:
     client = controller.client()
     left, right = client.request(2), client.request({"data": 4})

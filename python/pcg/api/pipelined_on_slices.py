@@ -31,6 +31,9 @@ from pcg.runtime.executable import device_program
 from pcg.runtime.fragments import as_list, fragment_code, start_code
 from pcg.runtime.islands.future import ShardedFuture
 
+#: Stages of `PipelinedOnSlices.as_text`.
+STAGES = ("fragments", "slices", "islands", "streams")
+
 
 class PipelinedOnSlices(PlannedPipeline["StepOnSlices"]):
     """A training step as a pipeline on slices: stage s runs on slice s, of whatever islands.
@@ -125,7 +128,13 @@ class StepOnSlices:
         return self._tree.unflatten(out)
 
     def as_text(self, stage: str = "streams") -> str:
-        """The program at a stage: "fragments", "slices", "islands" or "streams"."""
+        """The program at one of `STAGES`.
+
+        Raises:
+          ValueError: none of them.
+        """
+        if stage not in STAGES:
+            raise ValueError(f"stage {stage!r}; allowed: {', '.join(STAGES)}")
         return self.program.text if stage == "fragments" else self.nodes.as_text(stage)
 
     def _donated(self) -> set[int]:

@@ -51,12 +51,12 @@ class ProgramOnSlices:
         code = {}
         for node in graph.nodes:
             stage = stages[node.function]
-            leaves = [[keys.get(v, graph.leaves[v]) for v in side] for side in (node.reads, node.writes)]
-            specs = stage.in_specs, stage.out_specs
-            code[node.function] = device_code(stage.name, stage.text, stage.mesh, *leaves, *specs), stage.seconds
-        own = {slices[mesh].name: slices[mesh] for mesh in self.meshes}
+            ins, outs = ([keys.get(v, graph.leaves[v]) for v in side] for side in (node.reads, node.writes))
+            own = device_code(stage.name, stage.text, stage.mesh, ins, outs, stage.in_specs, stage.out_specs)
+            code[node.function] = own, stage.seconds
+        named = {slices[mesh].name: slices[mesh] for mesh in self.meshes}
         donated = _donated(program, numbers(donate_argnums))
-        self.nodes = NodeProgram(program.name, graph, code, own, program.results, program.constants, donated)
+        self.nodes = NodeProgram(program.name, graph, code, named, program.results, program.constants, donated)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it: nothing waits.

@@ -49,5 +49,6 @@ def _type(shape: Sequence[int], element: str) -> str:
 
 def _compiled(text: str, arguments: Sequence[Value], results: Sequence[Value], mesh: Mesh, name: str) -> Compilation:
     ins, outs = (tuple(Leaf(v.name, v.shape, v.element) for v in own) for own in (arguments, results))
-    fixed = (dict(enumerate(v.spec for v in own)) for own in (arguments, results))
-    return compile_program(Program(name, text, ins, outs), mesh, Options("global", None, *fixed, refine=False))
+    in_specs, out_specs = (dict(enumerate(v.spec for v in own)) for own in (arguments, results))
+    options = Options("global", in_specs=in_specs, out_specs=out_specs, refine=False)
+    return compile_program(Program(name, text, ins, outs), mesh, options)

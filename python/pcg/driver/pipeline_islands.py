@@ -126,9 +126,9 @@ class _Reader:
         self, function: str, group: int, reads: Sequence[tuple[int, ShardSpec]],
         writes: Sequence[tuple[int, ShardSpec]], takes: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
-        numbers = [[v for v, _ in side] for side in (reads, writes)]
-        specs = [[outside_spec(s) for _, s in side] for side in (reads, writes)]
-        self.nodes.append(Boundary(function, self.slices[group], *numbers, *specs, takes=takes))
+        ins, outs = ([v for v, _ in side] for side in (reads, writes))
+        in_specs, out_specs = ([outside_spec(s) for _, s in side] for side in (reads, writes))
+        self.nodes.append(Boundary(function, self.slices[group], ins, outs, in_specs, out_specs, takes=takes))
 
     def _start(self, f: FragmentProgram) -> None:
         self.starts[name := f"{f.name}_start"] = f

@@ -110,7 +110,7 @@ class _Reader:
     def _place(self, value: ir.Value) -> tuple[str, ShardSpec] | None:
         """Slice and layout of a value; None if its mesh has no slice."""
         name, spec = mesh_names.mesh_name_of(value), shardings.get(value)
-        if name not in self.slices or spec is None:
+        if name is None or name not in self.slices or spec is None:
             return None
         return self.slices[name], _even(spec, value.type, self.meshes[name])
 

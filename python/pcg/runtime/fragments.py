@@ -66,8 +66,8 @@ def fragment_code(
     writes = [(leaf(n, *t), t[2]) for n, t in zip(f.outputs, types, strict=True) if n is not None]
     sums = [(leaf(n, *types[i]), types[i][2]) for n, i, _ in f.sums]
     ins, outs = [*f.in_specs, *(s for _, s in sums)], [s for _, s in (*writes, *sums)]
-    leaves = [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)]
-    return device_code(f.name, f.text, mesh, *leaves, ins, outs)
+    arguments, results = [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)]
+    return device_code(f.name, f.text, mesh, arguments, results, ins, outs)
 
 
 def start_code(f: FragmentProgram, mesh: Mesh) -> DeviceProgram:
@@ -83,8 +83,8 @@ def device_code(
 ) -> DeviceProgram:  # fmt: skip
     """A StableHLO module for each device of a mesh, with types and layouts of the arrays outside; it returns a list."""
     program = Program(name, "", tuple(arguments), tuple(results))
-    specs = (tuple(map(outside_spec, side)) for side in (ins, outs))
-    return as_list(DeviceProgram(program, mesh, *specs, text, False))
+    in_specs, out_specs = (tuple(map(outside_spec, side)) for side in (ins, outs))
+    return as_list(DeviceProgram(program, mesh, in_specs, out_specs, text, False))
 
 
 def as_list(code: DeviceProgram) -> DeviceProgram:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,11 @@ def computation(node: Node) -> Computation:
 
 
 def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
-    """What copies arrays, of whatever layouts, to one; an error stays what it is."""
+    """What copies arrays, of whatever layouts, to one; an error stays what it is.
+
+    Args:
+      shape: of the array; of one of random keys, of the integers in it.
+    """
     known: dict[Any, Callable[[Any], Any]] = {}
 
     def copy(x: Any) -> Any:
@@ -89,10 +94,17 @@ def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
             return x
         found = known.get(x.sharding)
         if found is None:
-            found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
+            if jax_compat.is_key(x.dtype):  # whose copy is that of its integers
+                known[x.sharding] = found = functools.partial(_copy_key, copier(sharding, shape), x.dtype)
+            else:
+                known[x.sharding] = found = jax_compat.copying(x.sharding, sharding, shape)
         return found(x)
 
     return copy
+
+
+def _copy_key(copy: Callable[[Any], Any], dtype: Any, x: Any) -> Any:
+    return jax.random.wrap_key_data(copy(jax.random.key_data(x)), impl=jax_compat.key_impl(dtype))
 
 
 def sharding_of(value: Value, mesh: Mesh, devices: Sequence[Any]) -> NamedSharding:
