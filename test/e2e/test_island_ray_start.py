@@ -44,7 +44,7 @@ def port() -> int:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Two nodes, started as the page says, and the environment in which its programs run."""
+    """Two nodes, started as the page says: the environment in which its programs run."""
     pytest.importorskip("ray", reason="Ray has no wheel for this Python")
     own = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0"}
     own.pop("RAY_AUTH_TOKEN", None)
@@ -79,7 +79,8 @@ def cluster(tmp_path: Path) -> Iterator[dict[str, str]]:
                 found = re.search(r"Local node IP: (\S+)", logs[0].read_text())
                 assert found is not None
                 here = f"{found[1]}:{number}"
-        yield {**own, "RAY_ADDRESS": line("export RAY_ADDRESS").split("=")[1].replace("10.0.0.1:6379", here)}
+        address = line("export RAY_ADDRESS").split("=")[1].replace("10.0.0.1:6379", here)
+        yield {**own, "RAY_ADDRESS": address}
     finally:
         for node in reversed(started):
             node.send_signal(signal.SIGTERM)
@@ -126,3 +127,42 @@ def test_from_one_machine_to_several(cluster: dict[str, str]) -> None:
         check=True,
     )  # fmt: skip
     assert len(re.findall(r"1 node_", out.stdout)) == 2
+
+
+#: An island on both nodes, whose second one it ends, and an island on what is left.
+FAILS = """
+import os, signal, time, numpy as np, pcg
+from pathlib import Path
+from pcg.controller.faults import IslandFailed
+from pcg.runtime.islands.ray_backend import RayBackend
+backend = RayBackend(hosts={"both": 2}, strategy="STRICT_SPREAD", platform="cpu", patience=20)
+with pcg.Controller({"both": 2}, backend=backend) as controller:
+    f = controller.client().request(2, island="both").function(lambda x: x + x.sum())
+    x = f(np.ones(2, np.float32))
+    assert x.result().tolist() == [3, 3]
+    parents = [int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in backend.workers["both"].pids]
+    (second,) = [p for p in parents if b"--head" not in Path(f"/proc/{p}/cmdline").read_bytes().split(bytes(1))]
+    os.kill(second, signal.SIGKILL)
+    start = time.monotonic()
+    try:
+        while time.monotonic() < start + 30:
+            x = f(x)
+            x.result()
+        raise AssertionError("nothing has failed")
+    except IslandFailed as error:
+        print("left failed", error.island, error.cause)
+    print("left after", time.monotonic() - start)
+    controller.add_island("one", 1)
+    g = controller.client().request(1, island="one").function(lambda x: x + 1)
+    print("left again", g(np.ones(2, np.float32)).result().tolist())
+"""
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_gone(cluster: dict[str, str]) -> None:
+    """Its island fails within seconds; another one starts on what is left."""
+    out = run(f"python -c {shlex.quote(FAILS)}", cluster)
+    assert re.search("left failed both .*(died|ended|gone)", out), out
+    (seconds,) = re.findall("left after ([0-9.]+)", out)
+    assert float(seconds) < 10
+    assert "left again [2.0, 2.0]" in out

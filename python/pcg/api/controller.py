@@ -143,8 +143,8 @@ class Controller:
     ) -> list[tuple[Island, Sequence[Any]]]:  # fmt: skip
         """Islands with the devices of each."""
         if isinstance(islands, Mapping):
-            islands = {name: self._present(own) for name, own in islands.items()}
-        elif isinstance(islands, Cluster) and devices is None and isinstance(self.backend, RemoteBackend):
+            return _islands({name: self._present(own) for name, own in islands.items()}, [], memory)
+        if isinstance(islands, Cluster) and devices is None and isinstance(self.backend, RemoteBackend):
             devices = self._present(sum(island.size for island in islands_of(islands)))
         return _islands(islands, list(jax.devices() if devices is None else devices), memory)
 

@@ -21,6 +21,8 @@ from pcg.runtime.islands.launcher import LaunchError
 _NONCE = 32
 #: Seconds that the other side may take to prove that it has the key.
 _PROOF = 10
+#: A machine that has gone without a word is noticed so: asked after 5 s, every second, 5 times.
+_SILENCE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": 5}
 #: Longest name of a process, in bytes.
 _NAME = 256
 
@@ -116,6 +118,9 @@ def _proved(opened: socket.socket, key: bytes, own: bytes, other: bytes) -> Conn
     opened.settimeout(None)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _SILENCE.items():
+        if hasattr(socket, option):
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     return Connection(opened.detach())
 
 
