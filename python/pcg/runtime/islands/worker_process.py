@@ -44,6 +44,9 @@ class WorkerProcess:
       on_end: called once with (this, cause) when it is gone unasked, in a thread of its own.
     """
 
+    module = "pcg.runtime.islands.worker"
+    """What it runs; benchmarks have workers of their own."""
+
     def __init__(
         self, island: str, devices: Sequence[Any], deadline: float, on_end: Callable[[WorkerProcess, str], None],
         environment: Mapping[str, str],
@@ -66,7 +69,7 @@ class WorkerProcess:
         self._released: deque[int] = deque()
         self._started = threading.Event()
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "pcg.runtime.islands.worker", str(theirs.fileno()), island]
+        command = [sys.executable, "-m", self.module, str(theirs.fileno()), island]
         self._process = subprocess.Popen(
             command, env={**_environment(self.devices), **environment}, pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
