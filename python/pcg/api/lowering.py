@@ -64,7 +64,7 @@ class Lowering:
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
         self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
-        self._nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
+        self.nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
         self._first = ""
 
     def register(self, function: FunctionOnSlice) -> str:
@@ -98,7 +98,7 @@ class Lowering:
             function = self._functions[node.slice]
             slice = slices.setdefault(function.slice.name, function.slice)
             known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
-            found = self._nodes.compile(node, slice, known, function.options)
+            found = self.nodes.compile(node, slice, known, function.options)
             compiled[found.name] = found
             for v, spec in zip(node.reads, found.in_specs, strict=True):
                 at.setdefault(v, (slice, spec))  # an array of the host is placed where it is read first

@@ -54,6 +54,8 @@ class Dispatcher:
         self._number = 0
         self._record: list[IslandRun] | None = None
         self._recording_since = 0.0
+        self.recorded_programs: dict[int, tuple[Loaded, list[tuple[int, int]]]] = {}
+        """Of runs since recording began: program, and (argument, run that it is a result of)."""
         for name, memory in islands.items():
             self.add_island(name, memory)
 
@@ -88,6 +90,9 @@ class Dispatcher:
             put, number = self.store.put, self._number
             entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
             run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
+            if self._record is not None:
+                own = [(i, a._run.number) for i, a in enumerate(arguments) if type(a) is ShardedFuture]
+                self.recorded_programs[number] = loaded, own
             run.ticket = ticket
             futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
             if at_once:
@@ -339,6 +344,7 @@ class Dispatcher:
         self.drain()
         with self._lock:
             self._record, self._recording_since = [], time.perf_counter()
+            self.recorded_programs = {}
             found = self._record
             for name in self._in_flight:
                 self._watch(name)
