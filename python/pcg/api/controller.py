@@ -35,6 +35,7 @@ except ImportError as error:  # pragma: no cover (the test environment has jax)
 
 from pcg.api.by_shapes import numbers
 from pcg.api.lowering import FunctionOnSlice, Lowering
+from pcg.api.nodes import CompiledNode
 from pcg.api.on_slice import OnSlice
 from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram
 from pcg.controller.errors import ResourceError
@@ -47,6 +48,7 @@ from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
+from pcg.runtime.islands.planned import with_plan
 from pcg.runtime.islands.process_backend import ProcessBackend
 from pcg.runtime.islands.ray_backend import RayBackend
 from pcg.runtime.islands.remote_backend import RemoteBackend
@@ -211,7 +213,7 @@ class Controller:
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
-        """Note which programs run where and when.
+        """Note which programs run where and when, and when they would by pcg's estimates.
 
         ```python
         with controller.record() as recording:
@@ -224,7 +226,13 @@ class Controller:
         with self.dispatcher.recorded() as found:
             yield recording
         recording.spilled, recording.restored = store.spilled - spilled, store.restored - restored
-        recording.runs = collected(found, [i.name for i in self.resources.islands])
+        runs = with_plan(found.runs, found.programs, self._node)
+        recording.runs = collected(runs, [i.name for i in self.resources.islands])
+
+    def _node(self, client: str, name: str) -> CompiledNode | None:
+        """What a program of a client calls."""
+        found = self.clients.get(client)
+        return None if found is None else found.lowering.nodes.named(name)
 
     def close(self) -> None:
         """Wait for what runs, free everything."""

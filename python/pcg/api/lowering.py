@@ -39,7 +39,7 @@ class Lowering:
         self._placed: dict[Any, Placed] = {}
         self.limited = any(q.memory is not None for q in dispatcher.scheduler.queues.values())
         """Whether the memory of devices is limited."""
-        self._nodes = Nodes(self.limited)
+        self.nodes = Nodes(self.limited)
         self._first = ""
 
     def register(self, function: FunctionOnSlice) -> str:
@@ -73,7 +73,7 @@ class Lowering:
             function = self._functions[node.slice]
             slice = slices.setdefault(function.slice.name, function.slice)
             known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
-            found = self._nodes.compile(node, slice, known, function.options)
+            found = self.nodes.compile(node, slice, known, function.options)
             compiled[found.name] = found
             for v, spec in zip(node.reads, found.in_specs, strict=True):
                 at.setdefault(v, (slice, spec))  # an array of the host is placed where it is read first

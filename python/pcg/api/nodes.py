@@ -47,6 +47,10 @@ class Nodes:
         before.append((found, node.jaxpr))  # whose id stays its own as long as it is here
         return found
 
+    def named(self, name: str) -> CompiledNode | None:
+        """The compiled node of a name, as calls in streams have it."""
+        return next((n for known in self._known.values() for n, _ in known if n.name == name), None)
+
     def _compile(
         self, node: Node, slice: Any, known: Sequence[ShardSpec | None], options: Mapping[str, Any]
     ) -> CompiledNode:

@@ -46,6 +46,10 @@ class Loaded(Protocol):
     """A program that a backend can run."""
 
     @property
+    def program(self) -> IslandProgram:
+        """Its streams."""
+
+    @property
     def name(self) -> str:
         """What users call it."""
 

@@ -26,7 +26,6 @@ from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
 from pcg.runtime.islands.run_launcher import RunLauncher
 from pcg.runtime.islands.short_path import ShortPath, short_path
-from pcg.viz.runs import IslandRun
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
@@ -103,6 +102,8 @@ class Dispatcher(RunLauncher):
         """A run, and the futures of its results."""
         self._number += 1
         run = Run(self._number, client, loaded, arguments, ticket, time.monotonic() + seconds)
+        if self._recorder is not None:
+            self._recorder.submitted(run)
         futures = []
         for i, (what, island, nbytes) in enumerate(loaded.outputs):
             future = ShardedFuture.of(run, what, into[i] if into else None)
@@ -236,8 +237,8 @@ class Dispatcher(RunLauncher):
         return bool(lane.queue.waiting) or (self._recorder is not None and bool(lane.runs))
 
     @contextmanager
-    def recorded(self) -> Iterator[list[IslandRun]]:
-        """The runs that are done meanwhile, in a list that is complete at the end."""
+    def recorded(self) -> Iterator[Recorder]:
+        """What notes the runs that are done meanwhile; it has all of them at the end."""
         self.drain()
         with self._lock:
             self._recorder = recorder = Recorder()
@@ -245,7 +246,7 @@ class Dispatcher(RunLauncher):
                 lane.room = 0
                 self._watch(lane)
         try:
-            yield recorder.runs
+            yield recorder
         finally:
             self.drain()
             with self._lock:

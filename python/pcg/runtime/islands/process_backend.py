@@ -40,10 +40,13 @@ class ProcessBackend(RemoteBackend):
 class ProcessLauncher:
     """Starts `python -m pcg.runtime.islands.worker`, with one end of a pair of sockets."""
 
+    module = "pcg.runtime.islands.worker"
+    """What processes run; benchmarks have workers of their own."""
+
     def launch(
         self, island: str, parts: Sequence[Sequence[Any]], environment: Mapping[str, str]
     ) -> Sequence[LocalProcess]:  # fmt: skip
-        return [LocalProcess(island, rank, parts, environment) for rank in range(len(parts))]
+        return [LocalProcess(self.module, island, rank, parts, environment) for rank in range(len(parts))]
 
     def release(self, island: str) -> None:
         pass
@@ -56,10 +59,10 @@ class LocalProcess:
     """A process of this machine; it ends when its socket does."""
 
     def __init__(
-        self, island: str, rank: int, parts: Sequence[Sequence[Any]], environment: Mapping[str, str]
+        self, module: str, island: str, rank: int, parts: Sequence[Sequence[Any]], environment: Mapping[str, str]
     ) -> None:  # fmt: skip
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "pcg.runtime.islands.worker"]
+        command = [sys.executable, "-m", module]
         command += [str(theirs.fileno()), island, str(rank), str(len(parts)), _HERE]
         own = {**os.environ, **variables(parts[rank]), **_visible(parts[rank]), **environment}
         self._process = subprocess.Popen(command, env=own, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)

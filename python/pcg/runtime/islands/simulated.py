@@ -160,6 +160,8 @@ class SimulatedProgram:
         ]
         self.nbytes = {name: most_bytes(program, name, lambda f: 0) for name in self.islands}
         self._order = order(program)
+        self.began: dict[str, float] = {}
+        """When each island began to compute in the last run."""
         self._seconds = {f: backend.seconds(function) for f, function in functions.items()}
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -174,6 +176,7 @@ class SimulatedProgram:
             for number, slot in stream.arguments:
                 x = arguments[number] if number < len(arguments) else None
                 slots[name][slot] = x.ready_at if isinstance(x, SimulatedValue) else b.now
+        self.began = {}
         crossing: dict[int, float] = {}
         prepared: dict[str, float] = {}
         begin = b.now + b.message
@@ -189,6 +192,7 @@ class SimulatedProgram:
                 seconds = self._seconds[what.function]
                 start = max([prepared[name], b.device_free[name], *(own[i] for i in what.reads)])
                 b.device_free[name] = end = start + seconds
+                self.began.setdefault(name, start)
                 for slot in what.writes:
                     own[slot] = end
             elif isinstance(what, Copy):
