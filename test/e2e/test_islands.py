@@ -587,7 +587,7 @@ def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None
     assert 0 < runs.utilisation("island0") <= 1
     runs.write(tmp_path / "runs.html")
     runs.write(tmp_path / "runs.json")
-    assert (tmp_path / "runs.html").read_text().count("<title>") == 11  # the page's, and one for each run
+    assert (tmp_path / "runs.html").read_text().count("<title>") == 21  # the page's, and two for each run: as it was, and as planned
     events = json.loads((tmp_path / "runs.json").read_text())["traceEvents"]
     assert sum(e["ph"] == "X" for e in events) == 10
 
