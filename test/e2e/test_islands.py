@@ -589,7 +589,7 @@ def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None
     runs.write(tmp_path / "runs.json")
     assert (tmp_path / "runs.html").read_text().count("<title>") == 21  # the page's, and two for each run: as it was, and as planned
     events = json.loads((tmp_path / "runs.json").read_text())["traceEvents"]
-    assert sum(e["ph"] == "X" for e in events) == 10
+    assert sum(e["ph"] == "X" for e in events) == 20
 
 
 # -- faults ------------------------------------------------------------------------------------------

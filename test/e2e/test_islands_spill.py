@@ -18,7 +18,7 @@ import pcg
 from pcg.controller.faults import DeadlineExceeded, RunError
 from pcg.runtime import jax_compat
 from pcg.runtime.islands import spilling
-from pcg.runtime.islands.launcher import Launcher
+from pcg.runtime.islands.run_launcher import RunLauncher
 from pcg.runtime.islands.spilling import Spilled
 
 #: Elements of an array that has 1 KiB on each of two devices.
@@ -29,7 +29,7 @@ SIZE = 512
 def limits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every launch looks whether counted and real bytes are within the limits; returns the counted ones."""
     found: list[int] = []
-    launch = Launcher._launch
+    launch = RunLauncher._launch
 
     def looks(self: Any, run: Any) -> Any:
         for name in run.loaded.islands:
@@ -44,7 +44,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         assert self.store.on_host <= self._host
         return launch(self, run)
 
-    monkeypatch.setattr(Launcher, "_launch", looks)
+    monkeypatch.setattr(RunLauncher, "_launch", looks)
     return found
 
 
