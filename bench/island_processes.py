@@ -1,11 +1,12 @@
-"""Islands in this process and in processes of their own, side by side: start, messages, dispatch, bytes.
+"""Islands in this process, in processes of their own and in actors of Ray, side by side: start, dispatch, bytes.
 
-    python -m bench.island_processes [--seconds 2] [--megabytes 1,8,64] [--stages 2,4]
+    python -m bench.island_processes [--backend embedded,processes,ray] [--seconds 2] [--megabytes 1,8] [--stages 2,4]
 
 Of each backend: seconds from `pcg.Controller` until both islands have run a program; microseconds of a run of a program
 of one small addition, waited for each time (round trip), and programs/s with 32 under way; bytes/s of a
-value that one island sends and the other adds up, less the same sum of a value that is there.  Of processes also
-programs/s of a chain of stages, one on each island, dispatched in parallel and one island after another.
+value that one island sends and the other adds up, less the same sum of a value that is there.  Of other processes also
+programs/s of a chain of stages, one on each island, dispatched in parallel and one island after another; of Ray also
+microseconds of a call of an actor that does nothing, and calls/s with as many under way.  Ray itself is started before.
 Medians of repetitions in one process, backends in turn.
 """
 
@@ -28,8 +29,12 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.api.controller import BACKENDS
+from pcg.runtime.islands.process_backend import ProcessBackend
+from pcg.runtime.islands.ray_backend import RayBackend
 
+#: Backends of islands in other processes.
+ELSEWHERE: dict[str, Any] = {"processes": ProcessBackend, "ray": RayBackend}
 #: Runs that are not timed.
 WARM = 20
 #: Runs that a client is ahead of those that are done, where throughput is measured.
@@ -106,9 +111,10 @@ def bytes_per_second(client: pcg.Client, megabytes: int) -> float:
     return (megabytes << 20) / more if more > 0 else float("nan")
 
 
-def chain(stages: int, mode: str, seconds: float) -> float:
+def chain(backend: str, stages: int, mode: str, seconds: float) -> float:
     """Programs/s of a chain of small stages, each on an island of one device."""
-    with pcg.Controller(stages, devices=jax.devices()[:stages], backend=ProcessBackend(mode)) as controller:
+    own = ELSEWHERE[backend](dispatch=mode)
+    with pcg.Controller(stages, devices=jax.devices()[:stages], backend=own) as controller:
         client = controller.client()
         functions = [client.request(1, island=f"island{i}").function(lambda x: x + 1) for i in range(stages)]
 
@@ -122,17 +128,61 @@ def chain(stages: int, mode: str, seconds: float) -> float:
         return per_second(lambda: program(x), seconds)
 
 
+def start_ray() -> None:
+    """A Ray of this machine for all that follows, whatever it has."""
+    import ray
+
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    start = time.perf_counter()
+    ray.init("local", num_cpus=64, include_dashboard=False, logging_level="ERROR", object_store_memory=100 << 20)
+    print(f"Ray started in {time.perf_counter() - start:.1f} s")
+
+
+def plain_calls(seconds: float) -> None:
+    """Calls of an actor of Ray that does nothing."""
+    import ray
+
+    class Idle:
+        def nothing(self) -> None:
+            pass
+
+    actor: Any = ray.remote(Idle).remote()
+    ray.get(actor.nothing.remote())
+    found = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        ray.get(actor.nothing.remote())
+        found.append(time.perf_counter() - start)
+    ahead = deque(actor.nothing.remote() for _ in range(AHEAD))
+    start, count = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        ahead.append(actor.nothing.remote())
+        ray.get(ahead.popleft())
+        count += 1
+    rate = count / (time.perf_counter() - start)
+    print(f"plain actor: call {1e6 * statistics.median(found):.0f} us, {rate:.0f} calls/s", flush=True)
+    ray.kill(actor)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backend", default="embedded,processes", help="of embedded, processes and ray, some")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--megabytes", default="1,8,64")
     parser.add_argument("--stages", default="2,4")
     own = parser.parse_args()
     sizes = [int(m) for m in own.megabytes.split(",")]
+    backends = own.backend.split(",")
+    if unknown := [b for b in backends if b not in BACKENDS]:
+        parser.error(f"--backend {', '.join(unknown)}; allowed: {', '.join(BACKENDS)}")
+    if "ray" in backends:
+        start_ray()
+        plain_calls(own.seconds)
     print("| backend | start, s | round trip, us | programs/s |" + "".join(f" {m} MB, MB/s |" for m in sizes))
     print("|---" * (4 + len(sizes)) + "|")
     jnp.zeros(2).block_until_ready()
-    for backend in ("embedded", "processes") * 2:
+    for backend in backends * 2:
         controller, client, started = two(backend)
         with controller:
             trip, rate = dispatch(client, own.seconds)
@@ -140,9 +190,10 @@ def main() -> None:
         row = f"| {backend} | {started:.2f} | {trip:.0f} | {rate:.0f} |"
         print(row + "".join(f" {s:.0f} |" for s in speeds), flush=True)
     for stages in map(int, own.stages.split(",")):
-        rates = {mode: chain(stages, mode, own.seconds) for mode in ("parallel", "sequential")}
-        text = ", ".join(f"{mode} {rate:.0f}" for mode, rate in rates.items())
-        print(f"chain of {stages} islands, programs/s: {text}", flush=True)
+        for backend in (b for b in backends if b in ELSEWHERE):
+            rates = {mode: chain(backend, stages, mode, own.seconds) for mode in ("parallel", "sequential")}
+            text = ", ".join(f"{mode} {rate:.0f}" for mode, rate in rates.items())
+            print(f"chain of {stages} islands, {backend}, programs/s: {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -236,23 +236,32 @@ def show(name: str, rows: Result) -> None:
     Console(width=120).print(table)
 
 
-def plot(name: str, rows: Result, out: Path) -> None:
-    """Bars, one per row, of the last column."""
+def plot(name: str, rows: Result, out: Path, column: str = "") -> None:
+    """Bars, one per row, of a column; default the last one."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    value = {"dispatch": "per_second", "clients": "utilisation", "shares": "share"}.get(name, "ratio")
+    value = column or {"dispatch": "per_second", "clients": "utilisation", "shares": "share"}.get(name, "ratio")
     labels = [" ".join(str(v) for k, v in row.items() if not isinstance(v, float) or k == "ms") for row in rows]
     figure, axes = pyplot.subplots(figsize=(6, 0.3 * len(rows) + 1.2))
     axes.barh(labels[::-1], [row[value] for row in rows][::-1])
     axes.set_xlabel(value.replace("_", " "))
     axes.set_title(name)
-    if name == "dispatch":
+    if value == "per_second":
         axes.set_xscale("log")
     figure.tight_layout()
     figure.savefig(out / f"islands_{name}.svg")
+
+
+def save(name: str, rows: Result, out: Path | None, column: str = "") -> None:
+    """Print rows; with a folder also write them there, and a plot."""
+    show(name, rows)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"islands_{name}.json").write_text(json.dumps(rows, indent=2))
+        plot(name, rows, out, column)
 
 
 BENCHES = {"dispatch": dispatch, "smallest": smallest, "clients": clients, "shares": shares, "overhead": overhead}
@@ -267,12 +276,7 @@ def main() -> None:
     if unknown := [b for b in args.benches if b not in BENCHES]:
         parser.error(f"benchmark {unknown[0]!r}; allowed: {', '.join(BENCHES)}")
     for name in args.benches:
-        rows = BENCHES[name](args.seconds)
-        show(name, rows)
-        if args.out is not None:
-            args.out.mkdir(parents=True, exist_ok=True)
-            (args.out / f"islands_{name}.json").write_text(json.dumps(rows, indent=2))
-            plot(name, rows, args.out)
+        save(name, BENCHES[name](args.seconds), args.out)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from pcg.rewrite.islands.last_uses import MarkLastUses
 class MarkLastUsesPass(MarkLastUses, Pass):
     """Mark the operands of calls and transfers that nothing reads behind them.
 
-    Their buffers are donated to the call, or freed behind it.  What the program returns has no last use, and neither
+    Their buffers are donated to the call, or freed behind it; a call with `takes = array<i64: ...>` takes over those of
+    the operands with these numbers alone.  What the program returns has no last use, and neither
     has an argument, unless it is donated (`tf.aliasing_output` or `jax.buffer_donor`).  Runs after pcg-merge-transfers.
 
     Before:

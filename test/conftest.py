@@ -37,6 +37,8 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
+from support.raycluster import ray_cluster  # noqa: F401
+
 # Nothing is wrong with an example that takes long where others use the processor, or compiles what the next ones use.
 settings.register_profile("pcg", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pcg")

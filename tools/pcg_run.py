@@ -23,6 +23,8 @@ AGREES, DIFFERS = 0, 1
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 agrees (or ran), 1 differs, 2 could not be run."""
     args = parser().parse_args(argv)
+    from pcg.controller.errors import ResourceError
+    from pcg.controller.faults import RunError
     from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         return _run(args)
-    except (PcgError, ProgramError, MeshError, PlanError, OSError, ValueError) as error:
+    except (PcgError, ProgramError, MeshError, PlanError, ResourceError, RunError, OSError, ValueError) as error:
         return _fail(args, str(error))
     except Exception as error:  # XLA's errors have no common type; what it says is the cause.
         if type(error).__module__.split(".")[0] not in ("jax", "jaxlib"):
@@ -73,7 +75,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--save-plan", metavar="FILE", help="write the plan as JSON")
     p.add_argument("--explain", action="store_true", help="print the whole report of the plan")
     p.add_argument("--simulate", action="store_true", help="print one step as simulated on the machine of the plan")
-    p.add_argument("--trace", metavar="FILE", help="write the simulated step as a trace that ui.perfetto.dev opens")
+    p.add_argument(
+        "--trace", metavar="FILE",
+        help="write the simulated step (with --islands the measured runs) as a trace that ui.perfetto.dev opens",
+    )  # fmt: skip
     p.add_argument(
         "--why", metavar="TENSOR", action="append", default=[],
         help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
@@ -88,6 +93,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--devices", choices=("forced", "present"), default="forced",
         help="forced: as many CPU devices as the mesh needs; present: what jax finds (default forced)",
+    )  # fmt: skip
+    p.add_argument(
+        "--islands", type=arguments.integer(1), metavar="N",
+        help="run a program of calls on slices (also behind pcg-assign-islands, or --lower-islands) on N islands;"
+        " slices that are on no island yet are put on them in turn",
+    )  # fmt: skip
+    p.add_argument(
+        "--backend", choices=("embedded", "processes"), default="embedded",
+        help="what islands are: parts of this process's devices, or processes of this machine (default embedded)",
     )  # fmt: skip
     p.add_argument("--json", action="store_true", help="print the report as JSON")
     return p
@@ -108,6 +122,10 @@ def _run(args: argparse.Namespace) -> int:
     module = load_module(source[0], make_context(), source[1])
     if args.reference and not args.check:
         raise ValueError("--reference goes with --check")
+    if args.backend != "embedded" and args.islands is None:
+        raise ValueError("--backend goes with --islands")
+    if args.islands is not None:
+        return _on_islands(args, source)
     if is_lowered(module):
         mesh = lowered_layouts(module)[0]
         if args.mesh and Mesh.parse(args.mesh).axes != mesh.origin.axes:
@@ -137,6 +155,26 @@ def _run(args: argparse.Namespace) -> int:
     from pcg.tools import run_program, run_text
 
     return _print(args, run_program.on_mesh(source, where, args, cluster), run_text.program_text)
+
+
+def _on_islands(args: argparse.Namespace, source: tuple[str | bytes, str | None]) -> int:
+    """A program of calls on slices."""
+    from pcg.driver.island_module import read_island_module
+
+    _refuse(args, ("mesh", "cluster", "memory_limit", "save_plan", "explain", "simulate", "why"), "--islands")
+    found = read_island_module(*source, args.islands)
+    _force_devices(args, sum(found.devices.values()))
+    os.environ["JAX_ENABLE_X64"] = "1"  # in the processes of islands, too: the check is in double precision
+    from pcg.tools import run_islands, run_text
+
+    return _print(args, run_islands.on_islands(source, found, args), run_text.islands_text)
+
+
+def _refuse(args: argparse.Namespace, options: Sequence[str], beside: str) -> None:
+    """Raises ValueError for options that do not go with another one."""
+    for option in options:
+        if getattr(args, option):
+            raise ValueError(f"--{option.replace('_', '-')} does not go with {beside}")
 
 
 def _refuse_for_lowered(args: argparse.Namespace) -> None:

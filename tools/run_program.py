@@ -61,7 +61,7 @@ def on_mesh(source: Source, mesh: Mesh | Cluster, args: argparse.Namespace, clus
             simulation.write_trace(args.trace)
     if args.why:
         report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
-    _run(report, executable, program, _draw(program), args)
+    _run(report, executable, program, draw_of(program), args)
     return report | {"remarks": _remarks(executable.compilation.remarks)}
 
 
@@ -70,7 +70,7 @@ def processes(source: Source, args: argparse.Namespace) -> dict[str, Any]:
     program = load_program(source[0], path=source[1])
     engine = {"auto": "dataflow", "propagate": "dataflow"}.get(args.strategy, args.strategy)
     split = api_processes.lower(Path(args.program) if program.path else program.source, engine=engine)
-    draw = _draw(program)
+    draw = draw_of(program)
     report: dict[str, Any] = {
         "program": program.path, "meshes": {n: dict(m.axes) for n, m in split.meshes.items()}, "engine": engine,
         "seed": args.seed, "processes": split.processes, "messages": [vars(m) for m in split.messages],
@@ -79,7 +79,7 @@ def processes(source: Source, args: argparse.Namespace) -> dict[str, Any]:
     results = emulated.run(draw(args.seed))
     if args.check:
         wide = lambda: emulated.run_wide  # noqa: E731
-        _compare(report, args, _unsharded(program, args), draw, results, emulated.run, wide)
+        compare(report, args, _unsharded(program, args), draw, results, emulated.run, wide)
     return report | {"remarks": _remarks(split.remarks)}
 
 
@@ -88,7 +88,7 @@ def lowered(source: Source, module: ir.Module, mesh: Mesh, args: argparse.Namesp
     program = runtime_lowered.lowered_program(module, *source)
     executable = runtime_lowered.lowered_executable(module, program, resolve_mesh(mesh)[1])
     draw = (
-        _draw(_reference(args.reference, program)) if args.reference
+        draw_of(_reference(args.reference, program)) if args.reference
         else functools.partial(random_inputs, module, program.arguments)
     )  # fmt: skip
     report = _header(program, mesh, args)
@@ -107,7 +107,7 @@ def _remarks(found: Any) -> list[str]:
     return [f"{name}: {text} {where}".strip() for name, where, text in found]
 
 
-def _draw(program: Program) -> Draw:
+def draw_of(program: Program) -> Draw:
     """What makes the inputs of a program."""
     module = load_module(program.source, make_context(), program.path)
     Pipeline("sdy-import,pcg-normalize").run(module)
@@ -121,17 +121,17 @@ def _run(
     inputs = draw(args.seed)
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
-        results, report["sharded_seconds"] = _timed(lambda: executable.direct(*placed), args.repeat)
+        results, report["sharded_seconds"] = timed(lambda: executable.direct(*placed), args.repeat)
     if not args.check:
         return
     unsharded = _unsharded(program, args)
     if unsharded.partitioned:
         unsharded.where = executable.replicated
     wide = lambda: check.on_mesh(check.widened(executable))  # noqa: E731
-    _compare(report, args, unsharded, draw, check.flat(results), check.on_mesh(executable), wide)
+    compare(report, args, unsharded, draw, check.flat(results), check.on_mesh(executable), wide)
 
 
-def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
+def timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
     """Result and median seconds of `call`, after one run that compiles."""
     import jax
 
@@ -161,10 +161,19 @@ def _unsharded(program: Program, args: argparse.Namespace) -> check.Unsharded:
 
 
 def _reference(path: str, program: Program) -> Program:
-    """The program in `path`, which must have the arguments and results of `program`."""
+    """The program in `path`; see `same_signature`."""
     source = module_source(Path(path))
     assert source is not None
-    other = load_program(source[0], path=source[1])
+    return same_signature(program, *source)
+
+
+def same_signature(program: Program, source: str | bytes, path: str | None) -> Program:
+    """A module as a program, which must have the arguments and results of `program`.
+
+    Raises:
+      ProgramError: it has not.
+    """
+    other = load_program(source, path=path)
     sides = (("argument", program.arguments, other.arguments), ("result", program.results, other.results))
     for what, ours, theirs in sides:
         if len(ours) != len(theirs):
@@ -175,14 +184,14 @@ def _reference(path: str, program: Program) -> Program:
     return other
 
 
-def _compare(
+def compare(
     report: dict[str, Any], args: argparse.Namespace, unsharded: check.Unsharded, draw: Draw, results: list[Any],
     run: check.FlatFunction, wide: Callable[[], check.FlatFunction],
 ) -> None:  # fmt: skip
     """Compare `results`, of the first seed, and those of the other seeds with the unsharded program's."""
     report["reference"] = "the program under XLA's own partitioner" if unsharded.partitioned else "on one device"
     inputs = draw(args.seed)
-    _, report["reference_seconds"] = _timed(lambda: unsharded.run(inputs), args.repeat)
+    _, report["reference_seconds"] = timed(lambda: unsharded.run(inputs), args.repeat)
     compared = check.Check(unsharded, run, wide)
     rows = []
     for seed in range(args.seed, args.seed + args.seeds):

@@ -51,6 +51,15 @@ def processes_text(report: dict[str, Any], meshes: Mapping[str, Mesh]) -> str:
     return "\n".join(lines + _verdict(report))
 
 
+def islands_text(report: dict[str, Any]) -> str:
+    where = ", ".join(f"{name} of {count}" for name, count in report["islands"].items())
+    lines = [f"{report['program']} on islands {where} ({report['backend']})"]
+    lines += [f"  slice @{name:<11} {text}" for name, text in report["slices"].items()]
+    run = time_text(report["sharded_seconds"])
+    lines.append(f"  run              {run}, {report['messages']} messages between islands")
+    return "\n".join(lines + _verdict(report))
+
+
 def _verdict(report: dict[str, Any]) -> list[str]:
     """What `--check` found, in lines."""
     if "agrees" not in report:

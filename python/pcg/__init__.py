@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pcg.api.compile import compile
     from pcg.api.compiled import Compiled
     from pcg.api.controller import Controller
-    from pcg.api.pipelined import Pipelined, PipelineOptions
+    from pcg.api.pipeline_options import PipelineOptions
+    from pcg.api.pipelined import Pipelined
     from pcg.driver.plan import Plan
     from pcg.driver.plan_cost import PlanCost, plan_cost
     from pcg.driver.plan_document import PlanError
@@ -36,7 +37,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Compiled": "pcg.api.compiled", "compile": "pcg.api.compile", "Controller": "pcg.api.controller",
-    "Pipelined": "pcg.api.pipelined", "PipelineOptions": "pcg.api.pipelined",
+    "Pipelined": "pcg.api.pipelined", "PipelineOptions": "pcg.api.pipeline_options",
     "PipelineError": "pcg.pipeline.errors", "stage_boundary": "pcg.frontend.boundary",
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",
     "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan_document",

@@ -22,29 +22,47 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.controller.faults import IslandFailed, NodeError, RunError
 from pcg.runtime.islands.edges import _all_or_none
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.runtime.islands.process_backend import ProcessBackend
+from pcg.runtime.islands.ray_backend import RayBackend
 
+#: What is said of a process that was killed.
+ENDED = {"processes": r"its process ended with signal 9\)", "ray": "its actor died: .* worker process has died"}
 #: Seconds until a fault must be known.
 SOON = 5.0
 
 
-def two(dispatch: str = "parallel") -> pcg.Controller:
+BACKENDS: dict[str, Any] = {"processes": ProcessBackend, "ray": RayBackend}
+
+
+def two(backend: str, **options: Any) -> pcg.Controller:
     """Two islands of two devices."""
-    return pcg.Controller(2, devices=jax.devices()[:4], backend=ProcessBackend(dispatch))
+    return pcg.Controller(2, devices=jax.devices()[:4], backend=BACKENDS[backend](**options))
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[pcg.Controller]:
-    with two() as made:
-        yield made
+def started() -> Iterator[dict[str, pcg.Controller]]:
+    found: dict[str, pcg.Controller] = {}
+    yield found
+    for made in found.values():
+        made.close()
+
+
+@pytest.fixture(params=list(BACKENDS))
+def backend(request: pytest.FixtureRequest) -> str:
+    if request.param == "ray":
+        request.getfixturevalue("ray_cluster")
+    return str(request.param)
 
 
 @pytest.fixture
-def controller(started: pcg.Controller) -> Iterator[pcg.Controller]:
-    yield started
-    for client in list(started.clients.values()):
+def controller(backend: str, started: dict[str, pcg.Controller]) -> Iterator[pcg.Controller]:
+    if backend not in started:
+        started[backend] = two(backend)
+    made = started[backend]
+    yield made
+    for client in list(made.clients.values()):
         client.close()
-    assert {i.name for i in started.resources.islands} == {"island0", "island1"}
+    assert {i.name for i in made.resources.islands} == {"island0", "island1"}
 
 
 def until(wanted: Callable[[], bool]) -> None:
@@ -65,9 +83,63 @@ def on_both(client: pcg.Client, step: Any) -> Any:
 # -- faults ------------------------------------------------------------------------------------------
 
 
-def test_training_goes_on_after_an_island_was_killed() -> None:
+def test_a_pipelined_step_goes_on_after_an_island_was_killed(backend: str) -> None:
+    """From what was fetched last; results of the run that it was on are lost, with one typed error."""
+
+    def step(params: Any, x: Any) -> Any:
+        def loss(p: Any) -> Any:
+            h = x
+            for w in p:
+                h = jnp.tanh(h @ w)
+            return jnp.mean(h**2)
+
+        value, grads = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - 0.5 * g, params, grads), value
+
+    rng = np.random.default_rng(0)
+    params = [rng.normal(size=(8, 8)).astype(np.float32) for _ in range(4)]
+    x = rng.normal(size=(16, 8)).astype(np.float32)
+    wanted, at = [], params
+    for _ in range(5):
+        at, value = jax.jit(step)(at, x)
+        wanted.append(float(value))
+    with two(backend) as controller:
+        client = controller.client()
+        slices = [client.request({"data": 2}, island=f"island{i}") for i in range(2)]
+        pipelined = pcg.compile(step, slices, pipeline={"microbatches": 4, "schedule": "1f1b"}, donate_argnums=0)
+        before = controller.backend.messages.total()
+        state, losses = pipelined(params, x)
+        state, second = pipelined(state, x)
+        found = [float(losses), float(second)]
+        assert controller.backend.messages.total() - before == 2 * 2  # one for each run and island
+        saved = jax.tree.map(np.asarray, state)
+        under_way = [pipelined(state, x)]
+        for _ in range(3):
+            under_way.append(pipelined(under_way[-1][0], x))
+        os.kill(controller.backend.workers["island1"].pid, signal.SIGKILL)
+        start = time.monotonic()
+        with pytest.raises(IslandFailed, match=r"island island1 failed \(its process ended with signal 9\)"):
+            under_way[-1][0][-1].result()
+        with pytest.raises(RunError):
+            under_way[-1][0][0].result()  # of the other island
+        assert time.monotonic() - start < SOON
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices: island 'island1' left"):
+            pipelined(saved, x)
+        del under_way, state, losses, second
+        gc.collect()
+        controller.dispatcher.drain()
+        assert not controller.dispatcher.store.entries
+        controller.restart_island("island1")
+        state = saved
+        for _ in range(3):
+            state, value = pipelined(state, x)
+            found.append(float(value))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_training_goes_on_after_an_island_was_killed(backend: str) -> None:
     """From the parameters that were fetched last, along the same trajectory; another client notices nothing."""
-    with two() as controller:
+    with two(backend) as controller:
         client, other = controller.client("trainer"), controller.client("other")
         left, right = client.request({"m": 2}, island="island0"), client.request({"m": 1}, island="island1")
         stays = other.request({"m": 1}, island="island1").function(lambda x: x * 3)
@@ -96,9 +168,9 @@ def test_training_goes_on_after_an_island_was_killed() -> None:
         under_way = [program(*state, x)]
         for _ in range(3):
             under_way.append(program(*under_way[-1][1:], x))
-        os.kill(controller.backend.workers["island0"].pid, signal.SIGKILL)
+        os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
         start = time.monotonic()
-        with pytest.raises(IslandFailed, match=r"island island0 failed \(its process ended with signal 9\)"):
+        with pytest.raises(IslandFailed, match=rf"island island0 failed \({ENDED[backend]}"):
             under_way[-1][1].result()
         with pytest.raises(RunError):
             under_way[-1][0].result()  # on the other island
@@ -110,7 +182,7 @@ def test_training_goes_on_after_an_island_was_killed() -> None:
         gc.collect()
         store = controller.dispatcher.store
         controller.dispatcher.drain()
-        assert {e.handle for e in store.entries.values()} == {kept._entry.handle}
+        assert {reference() for reference in store.entries} == {kept}
 
         controller.restart_island("island0")
         state = saved
@@ -148,14 +220,14 @@ def test_functions_that_call_python_are_refused(controller: pcg.Controller) -> N
         f(jnp.zeros(2))
 
 
-def test_a_process_that_does_not_answer_is_ended() -> None:
+def test_a_process_that_does_not_answer_is_ended(backend: str) -> None:
     """Its island has failed, and can be started again."""
-    with pcg.Controller(1, devices=jax.devices()[:1], backend=ProcessBackend(deadline=20.0)) as controller:
+    with pcg.Controller(1, devices=jax.devices()[:1], backend=BACKENDS[backend](deadline=20.0)) as controller:
         f = controller.client().request(1).function(lambda x: x + 1)
         assert (f(jnp.zeros(2)).result() == 1).all()
         worker = controller.backend.workers["island0"]
         worker.deadline = 0.5
-        os.kill(worker.pid, signal.SIGSTOP)
+        os.kill(worker.pids[0], signal.SIGSTOP)
         with pytest.raises(IslandFailed, match=r"run \d+ of .* was not over in 0.5 s"):
             f(jnp.zeros(2)).result()
         until(lambda: not controller.resources.islands)
@@ -169,7 +241,7 @@ def test_processes_end_with_their_controller() -> None:
         "import jax, os, pcg\n"
         "c = pcg.Controller(1, devices=jax.devices()[:1], backend='processes')\n"
         "w = c.backend.workers['island0']; w.wait_until_started()\n"
-        "print(w.pid, flush=True); os.kill(os.getpid(), 9)\n"
+        "print(w.pids[0], flush=True); os.kill(os.getpid(), 9)\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     pid = int(out.stdout)
@@ -230,8 +302,8 @@ def test_two_clients_over_the_same_islands(controller: pcg.Controller) -> None:
 
 
 @pytest.mark.parametrize("dispatch", ["parallel", "sequential"])
-def test_one_message_per_island_and_run(dispatch: str) -> None:
-    with two(dispatch) as controller:
+def test_one_message_per_island_and_run(backend: str, dispatch: str) -> None:
+    with two(backend, dispatch=dispatch) as controller:
         backend = controller.backend
         program = on_both(controller.client(), lambda x: x + x.sum() * 0 + 1)
         x = program(program(jnp.zeros(4)))  # of arrays of the host, and of what is there: two programs
@@ -275,10 +347,10 @@ def test_values_are_freed_where_they_are(controller: pcg.Controller) -> None:
     assert count() == before
 
 
-def test_layouts_of_unlike_sizes_from_process_to_process() -> None:
+def test_layouts_of_unlike_sizes_from_process_to_process(backend: str) -> None:
     """More, fewer and as many devices on the other side, replicated, split by rows, columns and both."""
     devices = jax.devices()
-    with pcg.Controller({"big": devices[:4], "small": devices[4:6]}, backend="processes") as controller:
+    with pcg.Controller({"big": devices[:4], "small": devices[4:6]}, backend=backend) as controller:
         client = controller.client()
         shapes = [{"x": 2, "y": 2}, {"z": 2}, {"w": 1}]
         islands = ["big", "small", "small"]
@@ -326,5 +398,5 @@ def test_a_donated_value_that_was_sent_is_still_received(controller: pcg.Control
 def test_what_is_wrong_is_said() -> None:
     with pytest.raises(ValueError, match="dispatch 'none'; allowed: parallel, sequential"):
         ProcessBackend("none")
-    with pytest.raises(ValueError, match="backend 'none'; allowed: embedded, processes"):
+    with pytest.raises(ValueError, match="backend 'none'; allowed: embedded, processes, ray"):
         pcg.Controller(1, backend="none")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -17,10 +19,16 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from examples import gpt, layers, training
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
+from pcg.controller.streams import peak_bytes
+from pcg.machine import Cluster, DeviceKind, Group, Level
+from pcg.pipeline.progress import peaks
 from pcg.runtime import jax_compat
+from pcg.runtime.islands.embedded import EmbeddedBackend
 from pcg.runtime.islands.island_queue import GANGS
+from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
 
 
 @pytest.fixture
@@ -30,33 +38,35 @@ def embedded() -> Iterator[pcg.Controller]:
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[list[pcg.Controller]]:
-    """A controller of two processes, at most: to start them takes longer than most tests."""
-    found: list[pcg.Controller] = []
+def started() -> Iterator[dict[str, pcg.Controller]]:
+    """By backend, a controller of two processes: to start them takes longer than most tests."""
+    found: dict[str, pcg.Controller] = {}
     yield found
-    for made in found:
+    for made in found.values():
         made.close()
 
 
-@pytest.fixture(params=["embedded", "processes"])
+@pytest.fixture(params=["embedded", "processes", "ray"])
 def backend(request: pytest.FixtureRequest) -> str:
+    if request.param == "ray":
+        request.getfixturevalue("ray_cluster")
     return str(request.param)
 
 
 @pytest.fixture
-def controller(backend: str, started: list[pcg.Controller]) -> Iterator[pcg.Controller]:
+def controller(backend: str, started: dict[str, pcg.Controller]) -> Iterator[pcg.Controller]:
     if backend == "embedded":
         with pcg.Controller(2) as made:
             yield made
         return
-    if not started:
-        started.append(pcg.Controller(2, backend=backend))
-    made = started[0]
+    if backend not in started:
+        started[backend] = pcg.Controller(2, backend=backend)
+    made = started[backend]
     yield made
     for client in list(made.clients.values()):
         client.close()
     if {i.name for i in made.resources.islands} != {"island0", "island1"}:
-        started.pop().close()
+        started.pop(backend).close()
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 0.3) -> jax.Array:
@@ -98,7 +108,8 @@ def test_a_step_on_one_slice(controller: pcg.Controller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "donate"), [("embedded", False), ("embedded", True), ("processes", True)], indirect=["backend"]
+    ("backend", "donate"), [("embedded", False), ("embedded", True), ("processes", True), ("ray", True)],
+    indirect=["backend"],
 )
 def test_a_pipelined_step_of_four_stages(controller: pcg.Controller, donate: bool) -> None:
     """Microbatches through four slices on two islands, gradients accumulated as they come."""
@@ -131,6 +142,213 @@ def test_a_pipelined_step_of_four_stages(controller: pcg.Controller, donate: boo
     text = program.as_text()
     assert text.count("Send") == text.count("Receive") == 8  # one forward and one backward per microbatch
     assert ("jax.buffer_donor" in program.as_text("slices")) == donate
+
+
+@functools.cache
+def gpt_step() -> Any:
+    """(step, arguments, parameters, state and losses of one device after five steps): AdamW, tied embeddings."""
+    c = gpt.Config(layers=2, hidden=16, heads=2, vocab=32, seq=6, batch=8, dropout=0.0)
+
+    def step(params: Any, state: Any, batch: Any) -> Any:
+        value, grads = jax.value_and_grad(lambda p: gpt.loss(c, p, batch))(params)
+        return *layers.adamw(params, state, grads, 1e-3, decay=0.1, b2=0.95), value
+
+    shapes = gpt.param_shapes(c)
+    tokens = np.random.default_rng(1).integers(0, c.vocab, (c.batch, c.seq + 1), np.int32)
+    batch = {"tokens": tokens, "key": np.array([0, 0], np.uint32)}
+    args = training.materialise(shapes, 0), training.zeros(training.adam_state(shapes)), batch
+    return step, args, trained(jax.jit(step), args)
+
+
+def trained(step: Any, args: Any) -> Any:
+    """Parameters, optimizer state and losses after five steps."""
+    params, state, batch = args
+    losses = []
+    for _ in range(5):
+        params, state, loss = step(params, state, batch)
+        losses.append(loss)
+    return params, state, [float(loss) for loss in losses]
+
+
+def as_on_one_device(client: pcg.Client, slices: list[Any]) -> Any:
+    """Train the decoder on slices, and compare; returns the pipeline."""
+    step, args, want = gpt_step()
+    pipelined = pcg.compile(step, slices, pipeline={"microbatches": 4, "schedule": "zb-h1"}, machine=SLOW_DEVICES,
+                            donate_argnums=(0, 1))  # fmt: skip
+    got = trained(pipelined, args)
+    np.testing.assert_allclose(got[2], want[2], rtol=1e-5)
+    assert_updates_close(got[0], want[0], args[0], 2e-3, 1e-6)
+    assert_trees_close(got[1], want[1], 1e-3, 1e-6)
+    homes = {x.slice.name for x in jax.tree.leaves(got[0])}
+    assert homes == {s.name for s in slices}
+    return pipelined
+
+
+@pytest.mark.parametrize(
+    "backend", ["embedded", pytest.param("processes", marks=pytest.mark.slow)], indirect=True
+)
+def test_a_decoder_in_four_stages(controller: pcg.Controller) -> None:
+    """Two stages on each island; XLA compiles a fragment once, for all microbatches and steps."""
+    client = controller.client()
+    pipelined = as_on_one_device(client, [client.request(2) for _ in range(4)])
+    program = pipelined.executable.nodes.lowered.program
+    assert len(program.streams) == 2 and len(program.slices) == 4
+    if isinstance(controller.backend, EmbeddedBackend):
+        every = pipelined.executable.nodes._functions.values()
+        assert [len(node._prepared) for _, node in every] == [1] * len(every)
+
+
+@pytest.mark.slow
+def test_a_decoder_on_four_islands(backend: str) -> None:
+    with pcg.Controller(4, backend=backend) as controller:
+        client = controller.client()
+        pipelined = as_on_one_device(client, [client.request(2, island=f"island{i}") for i in range(4)])
+        messages = getattr(controller.backend, "messages", None)
+        if messages is not None:
+            assert set(messages.values()) == {5}  # one for each run
+        assert len(pipelined.executable.nodes.lowered.program.streams) == 4
+
+
+def residual(params: Any, x: jax.Array) -> Any:
+    """A step whose layers are in a loop, so that parameters are stacked."""
+
+    def loss(p: Any) -> Any:
+        h, _ = jax.lax.scan(lambda h, w: (h + jnp.tanh(h @ w["w"] + w["b"]), None), x, p)
+        return jnp.mean(h**2), h[:, :3]
+
+    (value, h), grads = jax.value_and_grad(loss, has_aux=True)(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value, h
+
+
+def stacked(layers: int, width: int) -> Any:
+    return {"b": np.asarray(normal(layers, width)), "w": np.asarray(normal(layers, width, width))}
+
+
+def test_layers_that_are_stacked_stay_on_their_slices(embedded: pcg.Controller) -> None:
+    client = embedded.client()
+    slices = [client.request({"data": 2}) for _ in range(2)]
+    step = pcg.compile(residual, slices, pipeline={"microbatches": 2, "schedule": "1f1b"}, donate_argnums=0)
+    start, x = stacked(4, 8), np.asarray(normal(8, 8))
+    state, want = start, start
+    for _ in range(3):
+        state, value, h = step(state, x)
+        wanted = jax.jit(residual)(want, x)
+        want = wanted[0]
+    homes = [slices.index(layer.slice) for layer in state["w"].layers]
+    assert homes == sorted(homes) and {*homes} == {0, 1}
+    assert state["w"].shape == (4, 8, 8) and len(h.sharding.dims) == 2
+    close((state, value, h), wanted)
+    close(start, stacked(4, 8))
+    embedded.dispatcher.drain()
+    assert len(embedded.dispatcher.store.entries) == 10  # nothing of the steps before
+
+
+def test_a_pipeline_is_lowered_again_where_its_arguments_and_slices_are(embedded: pcg.Controller) -> None:
+    """An argument of another slice is transferred; a slice that is placed elsewhere takes its stage with it."""
+    client = embedded.client()
+    slices = [client.request(1) for _ in range(2)]
+    first, second = slices[0].island, "island1" if slices[0].island == "island0" else "island0"
+    other = client.request({"x": 2}, island=second)
+    step = pcg.compile(residual, slices, pipeline={"microbatches": 2, "schedule": "1f1b"})
+    w, x = stacked(2, 8), normal(6, 8)
+    there = other.function(lambda x: x * 1, in_shardings=(P("x"),))(x)
+    want = jax.jit(residual)(w, x)
+    close(step(w, there), want)
+    assert re.search(f"Send 0 of slot \\d to {first}", step.as_text("streams"))
+    embedded.remove_island(first)
+    assert slices[0].island == second
+    close(step(w, x), want)
+    assert first not in step.as_text("streams")
+
+
+def test_memory_of_a_pipeline_is_what_its_streams_say(embedded: pcg.Controller) -> None:
+    client = embedded.client()
+    slices = [client.request(2, island=f"island{i}") for i in range(2)]
+    step = pcg.compile(residual, slices, pipeline={"microbatches": 4, "schedule": "1f1b"}, donate_argnums=0)
+    w, x = stacked(4, 64), np.asarray(normal(16, 64))
+    step(w, x)
+    lowered = step.executable.nodes.lowered
+    program, loaded = lowered.program, lowered.loaded
+    planned = {name: peak_bytes(program, name) for name in loaded.islands}
+    there = dict.fromkeys(loaded.islands, 0)
+    slots: list[Any] = [None] * loaded._slots
+    arguments = [*np.split(w["b"], 4), *np.split(w["w"], 4), x]
+    for number, slot, sharding in loaded._arguments:
+        slots[slot] = jax.device_put(arguments[number], sharding)
+    for act in loaded._acts:
+        act(slots)
+        for name, stream in program.streams.items():
+            own = slots[loaded._base[name] : loaded._base[name] + stream.slots]
+            device = embedded.backend.islands[name].devices[0]
+            shards = [s for a in own if a is not None for s in a.addressable_shards if s.device == device]
+            there[name] = max(there[name], sum(s.data.nbytes for s in shards))
+    for name, most in there.items():
+        assert most <= planned[name] <= 1.1 * most
+    pipelined = step.executable
+    assert all(planned[f"island{i}"] <= most for i, most in enumerate(peaks(pipelined.instructions)))
+
+
+def test_slices_that_are_no_pipeline(embedded: pcg.Controller) -> None:
+    client, other = embedded.client("me"), embedded.client("you")
+    one, two, wide, theirs = client.request(1), client.request(1), client.request(2), other.request(1)
+    for slices, message in (
+        ([one], "a pipeline on 1 slices; allowed: two or more"),
+        ([one, two, one], "stages 0 and 2 are on slice me_0; allowed: a slice for each stage"),
+        ([one, wide], r"stage 1 is on slice me_2 \(.*\), stage 0 on me_0 .*; allowed: slices of one mesh"),
+        ([one, theirs], "slice you_0 is of client you, slice me_0 of client me; allowed: slices of one client"),
+        ([one, 3], "stage 1 is on 3; allowed: slices of a client"),
+    ):
+        with pytest.raises(pcg.PipelineError, match=message):
+            pcg.compile(residual, slices, pipeline=2)
+    with pytest.raises(pcg.PipelineError, match="updates '2bw' on slices; allowed: 'synchronous'"):
+        pcg.compile(residual, [one, two], pipeline={"microbatches": 2, "updates": "2bw"})
+    with pytest.raises(pcg.PipelineError, match="devices with slices; allowed: without it"):
+        pcg.compile(residual, [one, two], pipeline=2, devices=jax.devices())
+    with pytest.raises(pcg.PipelineError, match="2 slices without pipeline=; allowed: with it, or one slice"):
+        pcg.compile(residual, [one, two])
+
+
+def unlike(fast: int, slow: int) -> Cluster:
+    """Groups of so many devices, without overheads, so that small programs are large enough."""
+    kinds = tuple(
+        DeviceKind(name, {"f32": rate}, rate, rate, 1e9, kernel_overhead=0.0, collective_overhead=0.0)
+        for name, rate in (("slow", 2e8), ("fast", 6e8))
+    )
+    groups = tuple(
+        Group(name, name, (Level("link", "gpus", (n,), "switch", 10e9, 1e-7),))
+        for name, n in (("slow", slow), ("fast", fast))
+    )
+    return Cluster("mixed", kinds, groups, Level("network", "groups", (2,), "switch", 1e9, 1e-6))
+
+
+def two_layers(params: Any, x: jax.Array, y: jax.Array) -> Any:
+    def loss(p: Any) -> Any:
+        return jnp.mean((jnp.tanh(jax.nn.relu(x @ p["up"]) @ p["down"]) - y) ** 2)
+
+    value, grads = jax.value_and_grad(loss)(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+
+
+def test_uneven_data_parallelism_on_two_heterogeneous_groups(backend: str) -> None:
+    """Three slow devices and a fast one train on shares of the batch; gradients cross."""
+    state = {"up": np.asarray(normal(32, 64)), "down": np.asarray(normal(64, 32))}
+    batch = normal(96, 32), normal(96, 32, seed=1)
+    programs = pcg.processes.lower(two_layers, unlike(1, 3), state, *batch)
+    assert {name: mesh.size for name, mesh in programs.stage_meshes.items()} == {"slow": 3, "fast": 1}
+    shares = sorted(int(n) for n in re.findall(r"slice %\w+ \[(?:0|\d+):(\d+), 0:32\]", programs.as_text("stages")))
+    assert shares[-1] == 96 and shares[0] < 96
+    with pcg.Controller({"slow": jax.devices()[:3], "fast": jax.devices()[3:4]}, backend=backend) as controller:
+        client = controller.client()
+        slices = {name: client.request(mesh, island=name) for name, mesh in programs.stage_meshes.items()}
+        step = programs.on(slices, donate_argnums=0)
+        found, want = (five(lambda *a, f=f: f(*a)[::-1], state, *batch) for f in (step, jax.jit(two_layers)))
+        close(found, want)
+        assert {x.slice.island for x in found[1].values()} == {"slow", "fast"}
+        assert step.as_text().count("Send") == step.as_text().count("Receive") > 0
+        with pytest.raises(pcg.MeshError, match="mesh 'fast' has no slice; slices are for slow"):
+            programs.on({"slow": slices["slow"]})
+        with pytest.raises(pcg.MeshError, match=r"mesh 'fast' is .*, its slice .*; allowed: a slice of that mesh"):
+            programs.on({"slow": slices["slow"], "fast": slices["slow"]})
 
 
 def test_slices_of_unlike_size_on_two_islands(backend: str) -> None:
@@ -250,6 +468,18 @@ def test_keys_integers_and_results_that_are_constants(controller: pcg.Controller
               jax.tree.map(lambda x: np.asarray(x, np.float32), wanted))  # fmt: skip
 
 
+def test_random_keys_cross_islands(controller: pcg.Controller) -> None:
+    client = controller.client()
+    left, right = (client.request(2, island=f"island{i}") for i in range(2))
+    split = left.function(lambda key: jax.random.split(key)[0])
+    draw = right.function(lambda key: (jax.random.uniform(key, (4,)), key))
+    found, key = client.program(lambda key: draw(split(key)))(jax.random.key(3))
+    wanted = jax.random.split(jax.random.key(3))[0]
+    close(found, jax.random.uniform(wanted, (4,)))
+    assert (jax.random.key_data(key.array()) == jax.random.key_data(wanted)).all()
+    assert key.block_until_ready().is_ready()
+
+
 def test_a_node_runs_where_most_of_what_it_reads_is(controller: pcg.Controller) -> None:
     client = controller.client()
     left, right = client.request(2), client.request({"data": 4})
@@ -356,7 +586,7 @@ def test_buffers_are_freed_with_their_last_reference_and_with_their_client(contr
     del one
     gc.collect()
     three = f(two)
-    assert {e.handle for e in store.entries.values()} == {two._entry.handle, three._entry.handle}
+    assert {reference() for reference in store.entries} == {two, three}
     client.close()
     assert not store.entries and controller.resources.utilization() == 0
     with pytest.raises(Cancelled, match=f"client {client.name} is closed"):
@@ -416,9 +646,9 @@ def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None
     assert 0 < runs.utilisation("island0") <= 1
     runs.write(tmp_path / "runs.html")
     runs.write(tmp_path / "runs.json")
-    assert (tmp_path / "runs.html").read_text().count("<title>") == 11  # the page's, and one for each run
+    assert (tmp_path / "runs.html").read_text().count("<title>") == 21  # the page's, and two for each run: as it was, and as planned
     events = json.loads((tmp_path / "runs.json").read_text())["traceEvents"]
-    assert sum(e["ph"] == "X" for e in events) == 10
+    assert sum(e["ph"] == "X" for e in events) == 20
 
 
 # -- faults ------------------------------------------------------------------------------------------

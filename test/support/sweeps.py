@@ -27,6 +27,18 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "e2e/test_examples.py::test_bert_large_is_as_long_as_it_should_be": ("True-1000-3000",),
     "e2e/test_examples.py::test_program_is_read_and_normalised": ("bert", "gpt", "resnet", "rnn", "moe", "dlrm", "megatron4"),
     "e2e/test_examples.py::test_shapes_are_those_of_the_arguments": ("bert", "gpt", "resnet", "rnn", "moe", "dlrm", "megatron4"),
+    # What is the same on Ray as in processes, and takes seconds.
+    "e2e/test_island_hosts.py::test_training_on_islands_of_several_processes": ("processes",),
+    "e2e/test_island_hosts.py::test_layouts_from_processes_to_processes": ("processes-fewer", "processes-from one process"),
+    "e2e/test_island_hosts.py::test_slices_that_one_of_the_processes_has": ("processes",),
+    "e2e/test_island_hosts.py::test_an_error_in_one_process_reaches_all": ("processes",),
+    "e2e/test_island_hosts.py::test_an_island_is_dead_when_one_of_its_processes_is": ("processes",),
+    "e2e/test_islands.py::test_a_pipelined_step_of_four_stages": ("embedded-False", "embedded-True", "processes-True"),
+    "e2e/test_islands.py::test_slices_of_unlike_size_on_two_islands": ("embedded", "processes"),
+    "e2e/test_island_processes.py::test_layouts_of_unlike_sizes_from_process_to_process": ("processes",),
+    "e2e/test_island_processes.py::test_one_message_per_island_and_run": (
+        "processes-parallel", "processes-sequential", "ray-parallel",
+    ),
     "e2e/test_strategies.py::test_results_are_those_of_one_device": tuple(
         f"mlp-{s}" for s in ("auto", "select", "unity", "global", "propagate", "dataflow", "bfs", "priority")
     ) + ("transformer-auto",),

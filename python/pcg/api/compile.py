@@ -9,7 +9,9 @@ from typing import Any, overload
 from pcg.api.by_shapes import numbers
 from pcg.api.compiled import Compiled, CompileOptions
 from pcg.api.on_slice import OnSlice
-from pcg.api.pipelined import Pipelined, PipelineOptions
+from pcg.api.pipeline_options import PipelineOptions
+from pcg.api.pipelined import Pipelined
+from pcg.api.pipelined_on_slices import PipelinedOnSlices
 from pcg.driver.compile import load_program
 from pcg.driver.decide import check_strategy
 from pcg.driver.plan import Plan
@@ -20,6 +22,7 @@ from pcg.machine import Cluster, ClusterError, Machine
 from pcg.pipeline.errors import PipelineError
 from pcg.planning.place_stages import ENGINES as PLACEMENT_ENGINES
 from pcg.runtime import placement
+from pcg.runtime.agreement import processes_of
 
 
 @overload
@@ -57,7 +60,8 @@ def compile(
         (`pcg.shard_op(..., strategy=((2,1),(1,4)))` on 8 devices: `d0=2,d1=4`).
         Or a `pcg.Cluster`: the mesh of its devices, and which axis lies on which level of its network, are then
         chosen with the plan.
-        Or a slice (`pcg.Controller`): the result is a function of programs on islands.
+        Or a slice (`pcg.Controller`): the result is a function of programs on islands.  Or, with `pipeline=`, a list of
+        slices of one client: stage s runs on slice s.
       strategy: how layouts are decided.
         "search": over all layouts, data and tensor parallelism among them, keeping annotated ones.
         "select": the fastest of several plans by simulation: searches, Unity's and the baselines (see the pass
@@ -108,6 +112,20 @@ def compile(
       ProgramError: `program` is neither a function nor a module.
       PipelineError: a pipeline option is none of what is allowed, or does not go with another one.
     """
+    if isinstance(mesh, list | tuple) and any(isinstance(s, OnSlice) for s in mesh):
+        fixed = {"in_shardings": in_shardings, "out_shardings": out_shardings, "refine": refine, "devices": devices,
+                 "cluster": cluster, **search}  # fmt: skip
+        if other := [name for name, value in fixed.items() if value is not None and name != "machine"]:
+            raise PipelineError(f"{other[0]} with slices; allowed: without it")
+        if pipeline is None:
+            raise PipelineError(f"{len(mesh)} slices without pipeline=; allowed: with it, or one slice")
+        source = module_source(program)
+        function, loaded = (program, None) if source is None else (None, load_program(source[0], path=source[1]))
+        return PipelinedOnSlices(
+            function, loaded, mesh, PipelineOptions.of(pipeline), engine=_placement_engine(strategy),  # type: ignore[arg-type]
+            machine=search.get("machine"), memory_limit=None if memory_limit is None else int(Bytes(memory_limit)),
+            static_argnums=numbers(static_argnums), donate_argnums=numbers(donate_argnums),
+        )  # fmt: skip
     if isinstance(mesh, OnSlice):
         fixed = {"donate_argnums": donate_argnums, "static_argnums": static_argnums, "out_shardings": out_shardings,
                  "devices": devices, "cluster": cluster, "pipeline": pipeline}  # fmt: skip
@@ -134,14 +152,15 @@ def compile(
     if not isinstance(strategy, Plan):
         check_strategy(strategy)
     if divided is not None:
+        if processes_of(placed) is not None:
+            raise PipelineError(
+                "pipeline= on devices of several processes; allowed: devices of this process, or pcg.Controller, one"
+                " process that drives the others"
+            )
         fixed = {"in_shardings": in_shardings, "out_shardings": out_shardings, "refine": refine, **search}
         if other := [name for name, value in fixed.items() if value is not None and name != "machine"]:
             raise PipelineError(f"{other[0]} with pipeline=; allowed: without it")
-        engine = "search" if strategy == "auto" else strategy
-        if engine not in PLACEMENT_ENGINES:
-            raise PipelineError(
-                f"strategy {str(strategy)!r:.60} with pipeline=; allowed: auto, {', '.join(PLACEMENT_ENGINES)}"
-            )
+        engine = _placement_engine(strategy)
         if not open_mesh:
             ours.along(divided.axis)
     source = module_source(program)
@@ -150,7 +169,7 @@ def compile(
         function, loaded = (program, None) if source is None else (None, load_program(source[0], path=source[1]))
         machine = Machine.of(cluster) if cluster is not None else search.get("machine")
         return Pipelined(
-            function, loaded, ours, placed, divided, is_open=open_mesh, engine=str(engine), machine=machine,  # type: ignore[arg-type]
+            function, loaded, ours, placed, divided, is_open=open_mesh, engine=engine, machine=machine,  # type: ignore[arg-type]
             memory_limit=limit, static_argnums=numbers(static_argnums), donate_argnums=numbers(donate_argnums),
         )  # fmt: skip
     options = CompileOptions(
@@ -163,3 +182,17 @@ def compile(
         raise ProgramError("static_argnums is for functions; a StableHLO module has no static arguments")
     loaded = load_program(source[0], path=source[1], donated=frozenset(options.donate_argnums))
     return Compiled(None, loaded, ours, placed, options, open_mesh=open_mesh, cluster=cluster, all_devices=devices)
+
+
+def _placement_engine(strategy: str | Plan | Path) -> str:
+    """How the layouts inside of stages are found.
+
+    Raises:
+      PipelineError: not in this way.
+    """
+    engine = "search" if strategy == "auto" else strategy
+    if engine not in PLACEMENT_ENGINES:
+        raise PipelineError(
+            f"strategy {str(strategy)!r:.60} with pipeline=; allowed: auto, {', '.join(PLACEMENT_ENGINES)}"
+        )
+    return str(engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from pcg.frontend import jax_program
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.rules.strategy import StrategyError, factorise
-from pcg.runtime import jax_compat, placement
+from pcg.runtime import agreement, jax_compat, placement
 from pcg.runtime.executable import Executable
 from pcg.runtime.fit import within
 
@@ -241,9 +242,21 @@ class Compiled(ByShapes[Executable]):
             compilation = compile_program(program, self.mesh, options, devices=self._devices)
             return Executable(compilation, self._devices, donate)
 
-        if o.memory_limit is None or self.cluster is not None or o.strategy not in ("auto", "search"):
-            return build(options)
-        return within(build, options, o.memory_limit)
+        def decided() -> Executable:
+            if o.memory_limit is None or self.cluster is not None or o.strategy not in ("auto", "search"):
+                return build(options)
+            return within(build, options, o.memory_limit)
+
+        def planned(plan: Plan) -> Executable:
+            machine = {k: v for k, v in options.search.items() if k == "machine"}
+            return build(dataclasses.replace(options, strategy=plan, memory_limit=None, search=machine))
+
+        processes = agreement.processes_of(self._devices)
+        if processes is None:
+            return decided()
+        ins, outs = options.in_specs, options.out_specs
+        texts = agreement.option_texts(strategy=o.strategy, in_shardings=ins, out_shardings=outs)
+        return processes.compile(decided, planned, texts)
 
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
         """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""

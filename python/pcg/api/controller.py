@@ -21,7 +21,9 @@ print(float(value))
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -35,8 +37,9 @@ except ImportError as error:  # pragma: no cover (the test environment has jax)
 from pcg.api.by_shapes import numbers
 from pcg.api.exchanged import Exchanged, exchange
 from pcg.api.lowering import FunctionOnSlice, Lowering
+from pcg.api.nodes import CompiledNode
 from pcg.api.on_slice import OnSlice
-from pcg.api.slice_program import SliceFunction, SliceProgram, as_called
+from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram, as_called
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
 from pcg.controller.resources import ResourceManager
@@ -47,53 +50,72 @@ from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.runtime.islands.planned import with_plan
+from pcg.runtime.islands.process_backend import ProcessBackend
+from pcg.runtime.islands.ray_backend import RayBackend
+from pcg.runtime.islands.remote_backend import RemoteBackend
 from pcg.viz.runs import Runs, collected
 
 source_info_util.register_exclusion(__file__)  # the source of an exchange is the user's call
 
 #: What runs programs, by name.
-BACKENDS: Mapping[str, Callable[[], Any]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
+BACKENDS: Mapping[str, Callable[[], Any]] = {
+    "embedded": EmbeddedBackend, "processes": ProcessBackend, "ray": RayBackend,
+}  # fmt: skip
 
 
 class Controller:
     """Islands of devices, and all that is shared by the clients that use them.
 
     Args:
-      islands: a number of islands, into which `devices` are divided evenly (default 1); devices by name of the island;
-        or a `pcg.Cluster`, whose groups are the islands, on the first of `devices`.
-      devices: default `jax.devices()`.
+      islands: a number of islands, into which `devices` are divided evenly (default 1); devices by name of the island,
+        or how many where other processes have them; or a `pcg.Cluster`, whose groups are the islands, on the first of
+        `devices`.
+      devices: default `jax.devices()`, and for a cluster whose devices other processes have those that it needs.
       policy: "stride": clients get time in proportion to their weights; "fifo": programs run as they come.
       in_flight: programs in the queues of an island's devices at most.
       memory: bytes per device for programs and their results; a program waits until it fits.  None: what the cluster
         says, or not limited.
+      spill: whether results that no program is about to use are copied to host memory when a program that is next needs
+        their room, and brought back when they are used; as a number, bytes of host memory at most.
       backend: what runs programs: "embedded", this process; "processes", one process of this machine per island, which
-        has its devices (this one needs none); or a `Backend` of its own, `ProcessBackend(dispatch="sequential")`.
+        has its devices (this one needs none); "ray", one actor of Ray per island; or a `Backend` of its own,
+        `ProcessBackend(dispatch="sequential")`, `RayBackend("auto", cpus=4)`.
 
     Raises:
-      ValueError: no such backend.
-      ResourceError: no island, or fewer devices than there are in the cluster.
+      ValueError: no such backend, or `spill` with one whose values are in other processes.
+      ResourceError: no island, fewer devices than there are in the cluster, or no room for the processes of an island.
+      ImportError: backend="ray", and Ray is not installed.
     """
 
     def __init__(
-        self, islands: int | Mapping[str, Sequence[Any]] | Cluster = 1, *, devices: Sequence[Any] | None = None,
-        policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None,
+        self, islands: int | Mapping[str, Sequence[Any] | int] | Cluster = 1, *, devices: Sequence[Any] | None = None,
+        policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None, spill: bool | int = False,
         backend: str | Backend = "embedded",
     ) -> None:  # fmt: skip
         self._memory = memory
-        found = _islands(islands, list(jax.devices() if devices is None else devices), memory)
-        self.resources = ResourceManager([island for island, _ in found])
         if isinstance(backend, str) and backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
         self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
+        if spill < 0:
+            raise ValueError(f"spill={spill!r}; allowed: True, False, or bytes of host memory")
+        if spill and not isinstance(self.backend, EmbeddedBackend):
+            raise ValueError(f"spill={spill!r} with backend {backend!r}; allowed: with backend 'embedded'")
         self.backend.on_failure = self._failed
-        self.dispatcher = Dispatcher(
-            {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
-        )
+        self._numbered = 0
+        """Devices that other processes have, so far."""
+        found = self._divided(islands, devices, memory)
+        self.resources = ResourceManager([island for island, _ in found])
+        limits = {island.name: memory if memory is not None else island.memory for island, _ in found}
+        self.dispatcher = Dispatcher(limits, policy, in_flight, sys.maxsize if spill is True else spill)
         self._islands: dict[str, tuple[Island, Sequence[Any]]] = {island.name: (island, own) for island, own in found}
         """Islands, with their devices, to start them again."""
-        for island, own in found:
-            self.backend.add_island(island.name, own)
+        try:
+            for island, own in found:
+                self.backend.add_island(island.name, own)
+        except BaseException:
+            self.backend.close()
+            raise
         self.clients: dict[str, Client] = {}
         self.functions: dict[str, FunctionOnSlice] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
@@ -121,8 +143,37 @@ class Controller:
         self.clients[name] = Client(self, name, deadline)
         return self.clients[name]
 
-    def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
-        """Devices join, as an island; slices that had no place get one there."""
+    def _divided(
+        self, islands: int | Mapping[str, Sequence[Any] | int] | Cluster, devices: Sequence[Any] | None,
+        memory: int | None,
+    ) -> list[tuple[Island, Sequence[Any]]]:  # fmt: skip
+        """Islands with the devices of each."""
+        if isinstance(islands, Mapping):
+            return _islands({name: self._present(own) for name, own in islands.items()}, [], memory)
+        if isinstance(islands, Cluster) and devices is None and isinstance(self.backend, RemoteBackend):
+            devices = self._present(sum(island.size for island in islands_of(islands)))
+        return _islands(islands, list(jax.devices() if devices is None else devices), memory)
+
+    def _present(self, devices: Sequence[Any] | int) -> Sequence[Any]:
+        """Devices, or as many stand-ins for those of other processes."""
+        if not isinstance(devices, int):
+            return devices
+        if not isinstance(self.backend, RemoteBackend) or devices < 1:
+            raise ResourceError(
+                f"an island of {devices} devices; allowed: a list of devices, and with backend='processes' or 'ray' a"
+                " number above 0"
+            )
+        first = self._numbered
+        self._numbered += devices
+        return self.backend.stand_ins(devices, first)
+
+    def add_island(self, name: str, devices: Sequence[Any] | int, shape: Sequence[int] | None = None) -> None:
+        """Devices join, as an island; slices that had no place get one there.
+
+        Raises:
+          ResourceError: there is no room for its processes.
+        """
+        devices = self._present(devices)
         island = Island(name, tuple(shape or (len(devices),)), (), _kind(devices[0]), self._memory)
         self._join(island, devices)
 
@@ -166,7 +217,7 @@ class Controller:
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
-        """Note which programs run where and when.
+        """Note which programs run where and when, and when they would by pcg's estimates.
 
         ```python
         with controller.record() as recording:
@@ -174,10 +225,18 @@ class Controller:
         recording.runs.write("runs.html")          # or "runs.json", for ui.perfetto.dev
         ```
         """
-        recording = Recording()
+        recording, store = Recording(), self.dispatcher.store
+        spilled, restored = store.spilled, store.restored
         with self.dispatcher.recorded() as found:
             yield recording
-        recording.runs = collected(found, [i.name for i in self.resources.islands])
+        recording.spilled, recording.restored = store.spilled - spilled, store.restored - restored
+        runs = with_plan(found.runs, found.programs, self._node)
+        recording.runs = collected(runs, [i.name for i in self.resources.islands])
+
+    def _node(self, client: str, name: str) -> CompiledNode | None:
+        """What a program of a client calls."""
+        found = self.clients.get(client)
+        return None if found is None else found.lowering.nodes.named(name)
 
     def close(self) -> None:
         """Wait for what runs, free everything."""
@@ -202,6 +261,8 @@ class Recording:
 
     runs = Runs((), ())
     """Complete when the block is left."""
+    spilled = restored = 0
+    """Bytes that were copied to host memory, because programs needed room on devices, and back."""
 
 
 class Client:
@@ -211,6 +272,8 @@ class Client:
         self.controller, self.name = controller, name
         self.lowering = Lowering(name, controller.backend, controller.dispatcher, controller.functions, deadline)
         self._slices: dict[str, ClientSlice] = {}
+        self._blocks: dict[Any, Any] = {}
+        """Programs that were written as blocks."""
         self._numbers = itertools.count()
 
     def request(
@@ -242,15 +305,25 @@ class Client:
         self, function: Callable[..., Any] | None = None, *, donate_argnums: int | Sequence[int] = (),
         static_argnums: int | Sequence[int] = (),
     ) -> Any:  # fmt: skip
-        """Make one program of a function that calls functions on slices (also as a decorator).
+        """Make one program of a function that calls functions on slices, also as a decorator; or of a block.
+
+        ```python
+        with client.program() as block:             # nothing runs in the block
+            hidden = encode(w, x)
+            value, grad = block.call(jax.value_and_grad(loss), v, hidden)
+            v = v - 0.1 * grad
+        print(float(value))                         # it ran as one program when the block was left
+        ```
 
         The function is traced as a whole, as `jax.jit` does: its arguments may be trees of arrays and futures, its
         calls may be differentiated; what it computes itself runs on the slice that has most of what it reads.  Where
         Python needs a value (`if loss > 1`), the function is run call by call instead, and waits there: the slow path.
         """
-        if function is None:
-            return lambda f: self.program(f, donate_argnums=donate_argnums, static_argnums=static_argnums)
-        return SliceProgram(self.lowering, function, numbers(donate_argnums), numbers(static_argnums))
+        donated, static = numbers(donate_argnums), numbers(static_argnums)
+        if function is not None:
+            return SliceProgram(self.lowering, function, donated, static)
+        new = functools.partial(SliceProgram, self.lowering, donate_argnums=donated, static_argnums=static)
+        return NewProgram(new, self._blocks, bool(donated or static))
 
     def close(self) -> None:
         """Give everything back: runs that wait are not launched, buffers are freed, slices released."""
@@ -279,6 +352,10 @@ class ClientSlice(OnSlice):
         return self._slice.mesh
 
     @property
+    def virtual(self) -> Slice:
+        return self._slice
+
+    @property
     def island(self) -> str:
         """Where it is now."""
         return self._slice.island
@@ -302,6 +379,11 @@ class ClientSlice(OnSlice):
     def version(self) -> int:
         """Changes when it is placed elsewhere."""
         return self._slice.version
+
+    @property
+    def programs(self) -> Lowering:
+        """What runs the client's programs."""
+        return self.client.lowering
 
     def function(self, function: Callable[..., Any], **options: Any) -> SliceFunction:
         """`function`, on this slice: called by itself a program of one node, in a program one of its nodes.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from pcg.api.lowered import Lowered
 from pcg.api.nodes import Nodes
 from pcg.api.on_slice import OnSlice
-from pcg.controller.streams import IslandProgram
 from pcg.driver.island_program import Boundary, ExchangeBoundary, lower_program
 from pcg.frontend import jax_program, slice_calls
 from pcg.layout import ShardSpec
-from pcg.runtime.islands.backend import Backend, Loaded
+from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import Dispatcher
 from pcg.runtime.islands.future import Placed
 
@@ -22,33 +22,6 @@ class FunctionOnSlice(Protocol):
     slice: OnSlice
     options: dict[str, Any]
     """How its nodes are planned: options of `pcg.compile`."""
-
-
-class Lowered:
-    """A program for one set of shapes and placements."""
-
-    def __init__(
-        self, program: IslandProgram, texts: Mapping[str, str], loaded: Loaded, out_tree: Any,
-        slices: Mapping[str, OnSlice],
-    ) -> None:  # fmt: skip
-        self.program, self.loaded, self.out_tree = program, loaded, out_tree
-        self._texts = texts
-        self._slices = [(s, s.version) for s in slices.values()]
-
-    def is_current(self) -> bool:
-        """Whether its slices are where they were."""
-        for slice, version in self._slices:
-            if slice.version != version:
-                return False
-        return True
-
-    def as_text(self, stage: str = "streams") -> str:
-        """The program at a stage: "slices" (as it was traced), "islands" (one function per island) or "streams"."""
-        if stage == "streams":
-            return str(self.program)
-        if stage not in self._texts:
-            raise ValueError(f"stage {stage!r}; allowed: {', '.join(self._texts)}, streams")
-        return self._texts[stage]
 
 
 class Lowering:
@@ -62,9 +35,11 @@ class Lowering:
         deadline: float,
     ) -> None:  # fmt: skip
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
-        self._backend, self._functions = backend, functions
+        self.backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
-        self._nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
+        self.limited = any(q.memory is not None for q in dispatcher.scheduler.queues.values())
+        """Whether the memory of devices is limited."""
+        self.nodes = Nodes(self.limited)
         self._first = ""
 
     def register(self, function: FunctionOnSlice) -> str:
@@ -103,7 +78,7 @@ class Lowering:
             function = self._functions[node.slice]
             slice = slices.setdefault(function.slice.name, function.slice)
             known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
-            found = self._nodes.compile(node, slice, known, function.options)
+            found = self.nodes.compile(node, slice, known, function.options)
             compiled[found.name] = found
             for v, spec in zip(node.reads, found.in_specs, strict=True):
                 at.setdefault(v, (slice, spec))  # an array of the host is placed where it is read first
@@ -120,11 +95,11 @@ class Lowering:
             boundaries, graph.results, {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, donated,
         )  # fmt: skip
         outputs = [
-            self._place(graph.values[v], slices[program.values[i].slice], program.values[i].spec)
+            self.place(graph.values[v], slices[program.values[i].slice], program.values[i].spec)
             for v, i in zip(graph.results, program.results, strict=True)
         ]
         fixed = [x for _, x in graph.constants]
-        loaded = self._backend.load(program, compiled, outputs, fixed)
+        loaded = self.backend.load(program, compiled, outputs, fixed)
         return Lowered(program, texts, loaded, out_tree, slices)
 
     def _exchange(
@@ -154,7 +129,8 @@ class Lowering:
             there[0].name, node.reads, node.writes, named, outs, node.back, route.drop and not node.back, node.source
         )
 
-    def _place(self, aval: Any, slice: OnSlice, spec: ShardSpec) -> Placed:
+    def place(self, aval: Any, slice: OnSlice, spec: ShardSpec) -> Placed:
+        """What a value of a shape and dtype, in a layout on a slice, is; the same object every time."""
         key = tuple(aval.shape), aval.dtype, slice, spec, slice.version
         if key not in self._placed:
             self._placed[key] = Placed(aval, slice, spec)

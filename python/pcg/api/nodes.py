@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 from jax.extend import core
 
 from pcg.api.compile import compile as pcg_compile
-from pcg.driver.compilation import Compilation
+from pcg.driver.cost import cost_of
 from pcg.frontend.slice_calls import Node
 from pcg.layout import ShardSpec
-from pcg.runtime.executable import Executable
-
-
-@dataclass
-class CompiledNode:
-    """A node on the devices of a slice."""
-
-    name: str
-    source: str
-    compilation: Compilation
-    devices: Sequence[Any]
-    in_specs: tuple[ShardSpec, ...]
-    out_specs: tuple[ShardSpec, ...]
-    limited: bool
-    """Whether the memory of devices is limited, so that its temporaries matter."""
-    _prepared: dict[tuple[int, ...], Executable] = field(default_factory=dict)
-
-    def executable(self, donates: Sequence[int] = ()) -> Executable:
-        """What XLA compiles, with arguments that it may take over."""
-        key = tuple(donates)
-        if key not in self._prepared:
-            self._prepared[key] = Executable(self.compilation, self.devices, key)
-        return self._prepared[key]
-
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        # XLA does not take over the buffers of random keys.
-        leaves = self.compilation.program.inputs
-        executable = self.executable([i for i in donates if not leaves[i].key])
-        # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than
-        # those of what was compiled ahead.
-        if self.compilation.program.constants or executable.needs_x64 or executable.calls_host:
-            return lambda *args: executable.call(args, {})
-        return executable.jitted
-
-    @property
-    def workspace(self) -> int:
-        """Bytes per device of temporaries; 0 where memory is not limited, because XLA compiles once more to say it."""
-        analysis = self.executable().compiled.memory_analysis() if self.limited else None
-        return 0 if analysis is None else int(analysis.temp_size_in_bytes)
+from pcg.runtime.executable import device_program
+from pcg.runtime.islands.node import CompiledNode
 
 
 class Nodes:
@@ -85,13 +47,18 @@ class Nodes:
         before.append((found, node.jaxpr))  # whose id stays its own as long as it is here
         return found
 
+    def named(self, name: str) -> CompiledNode | None:
+        """The compiled node of a name, as calls in streams have it."""
+        return next((n for known in self._known.values() for n, _ in known if n.name == name), None)
+
     def _compile(
         self, node: Node, slice: Any, known: Sequence[ShardSpec | None], options: Mapping[str, Any]
     ) -> CompiledNode:
         function = core.jaxpr_as_fun(node.jaxpr)
 
         def run(*args: Any) -> Any:
-            return function(*args)
+            out = function(*args)
+            return out[0] if len(out) == 1 else out
 
         name = "".join(c if c.isalnum() else "_" for c in node.name).strip("_") or "node"
         run.__name__ = run.__qualname__ = name
@@ -109,7 +76,10 @@ class Nodes:
         count = len(c.program.inputs)
         ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))
         limited = self._limited and isinstance(devices[0], jax.Device)  # XLA of another process does not say it
-        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, devices, ins, outs, limited)
+        return CompiledNode(
+            f"{name}_{next(self._numbers)}", node.source, device_program(c), devices, ins, outs, limited,
+            lambda: cost_of(c).simulated,
+        )  # fmt: skip
 
 
 def _has_constants(jaxpr: core.ClosedJaxpr) -> bool:

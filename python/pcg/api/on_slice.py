@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
-from pcg.layout import Mesh
+from pcg.controller.slices import Slice
+from pcg.layout import Mesh, ShardSpec
+from pcg.runtime.islands.backend import Backend
+from pcg.runtime.islands.dispatcher import Dispatcher
+from pcg.runtime.islands.future import Placed
+
+
+class Programs(Protocol):
+    """What runs the programs of one client."""
+
+    client: str
+    backend: Backend
+    dispatcher: Dispatcher
+    deadline: float
+    """Seconds from a call until it must have been launched."""
+    limited: bool
+    """Whether the memory of devices is limited."""
+
+    def place(self, aval: Any, slice: Any, spec: ShardSpec) -> Placed:
+        """What a value of a shape and dtype, in a layout on a slice, is; the same object every time."""
 
 
 class OnSlice(ABC):
@@ -21,6 +40,11 @@ class OnSlice(ABC):
     @abstractmethod
     def mesh(self) -> Mesh:
         """The mesh of virtual devices."""
+
+    @property
+    @abstractmethod
+    def virtual(self) -> Slice:
+        """The slice as the resource manager knows it."""
 
     @property
     @abstractmethod
@@ -50,6 +74,11 @@ class OnSlice(ABC):
     @abstractmethod
     def jax_mesh(self) -> jax.sharding.Mesh:
         """The mesh of the devices that it is on now."""
+
+    @property
+    @abstractmethod
+    def programs(self) -> Programs:
+        """What runs the programs of the client whose slice it is."""
 
     @abstractmethod
     def function(self, function: Callable[..., Any], **options: Any) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 from pcg.api.by_shapes import ByShapes
+from pcg.api.pipeline_options import PipelineOptions
 from pcg.api.steps import Steps
 from pcg.driver.choose_pipeline import ChosenPipeline, choose_pipeline
 from pcg.driver.compile_pipeline import compile_pipeline
@@ -17,13 +19,11 @@ from pcg.frontend import jax_program
 from pcg.frontend.boundary import dividing
 from pcg.layout import Mesh
 from pcg.machine import Machine
-from pcg.pipeline.automatic import OBJECTIVES
 from pcg.pipeline.check import check
 from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.instructions import Instructions, Run
 from pcg.pipeline.lowering import lower
-from pcg.pipeline.named import AUTO, NAMED, named
-from pcg.pipeline.overlap import SYNCHRONOUS, UPDATES
+from pcg.pipeline.named import AUTO, named
 from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
 from pcg.planning.target import limit_of
@@ -32,82 +32,25 @@ from pcg.runtime.pipeline import PipelineExecutable
 from pcg.search.outcome import DoesNotFit
 
 
-@dataclass(frozen=True)
-class PipelineOptions:
-    """How `pcg.compile` makes a pipeline of a training step.
+class PlannedStep(Protocol):
+    """A pipelined step that is ready to run."""
 
-    Raises:
-      PipelineError: an option is none of what is allowed.
-    """
+    program: PipelineProgram
+    schedule: Schedule
+    instructions: Instructions
+    """Of a step by itself."""
+    steady: Instructions
+    """Of a step between others."""
 
-    microbatches: int = 0
-    """The batch is divided into so many, which follow each other through the stages; 0: as many as are fastest."""
-    axis: str = "stage"
-    """Axis of the mesh along which the groups of devices lie; each group has a mesh of the other axes."""
-    schedule: str = "auto"
-    """As in `pcg-schedule`: "1f1b", "zb-h1", ..., or "auto": the best that is found within the memory limit."""
-    chunks: int = 0
-    """Stages of each group; 0: two where the schedule needs several, else one."""
-    objective: str = ""
-    """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group; default: span where
-    steps follow each other without a barrier."""
-    updates: str = SYNCHRONOUS
-    """How steps of `Pipelined.steps` follow each other: "synchronous"; "post-validated", the same numbers without
-    waiting for norms of all gradients; "2bw", gradients of parameters that are one version old."""
-    confirmations: int = 2
-    """Post-validation: steps in a row with the same clip and checks, before those of the next step are predicted."""
-
-    def __post_init__(self) -> None:
-        count = self.microbatches
-        if isinstance(count, bool) or not isinstance(count, int) or count == 1 or count < 0:
-            raise PipelineError(f"microbatches {count!r}; allowed: 2 or more, 0 for the best number")
-        if self.schedule not in (AUTO, *NAMED):
-            raise PipelineError(f"schedule {self.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
-        if isinstance(self.chunks, bool) or not isinstance(self.chunks, int) or self.chunks < 0:
-            raise PipelineError(f"chunks {self.chunks!r}; allowed: 1 or more, 0 for what the schedule needs")
-        if not self.objective:
-            object.__setattr__(self, "objective", "makespan" if self.updates == SYNCHRONOUS else "span")
-        if self.objective not in OBJECTIVES:
-            raise PipelineError(f"objective {self.objective!r}; allowed: {', '.join(OBJECTIVES)}")
-        if self.updates not in UPDATES:
-            raise PipelineError(f"updates {self.updates!r}; allowed: {', '.join(UPDATES)}")
-        if isinstance(self.confirmations, bool) or not isinstance(self.confirmations, int) or self.confirmations < 1:
-            raise PipelineError(f"confirmations {self.confirmations!r}; allowed: 1 or more")
-        if self.chunks > 1 and self.form == "linear":
-            raise PipelineError(f"{self.chunks} chunks with {self.schedule}; allowed: 1, or a schedule of several")
-
-    @classmethod
-    def of(cls, options: PipelineOptions | Mapping[str, Any] | int | str) -> PipelineOptions:
-        """Options as such, as a dict, as a number of microbatches, or "auto".
-
-        Raises:
-          PipelineError: an unknown option, or none of these.
-        """
-        if isinstance(options, cls):
-            return options
-        if isinstance(options, Mapping):
-            known = [f.name for f in fields(cls)]
-            if unknown := [k for k in options if k not in known]:
-                raise PipelineError(f"pipeline option {unknown[0]!r}; allowed: {', '.join(known)}")
-            return cls(**options)
-        if options == AUTO:
-            return cls()
-        if isinstance(options, int):
-            return cls(options)
-        raise PipelineError(
-            f"pipeline {options!r:.60}; allowed: pcg.PipelineOptions, a dict of them, microbatches, or 'auto'"
-        )
-
-    @property
-    def form(self) -> str:
-        """The placement of stages on groups."""
-        if self.schedule == AUTO:
-            return "linear" if self.chunks < 2 else "v"
-        return NAMED[self.schedule][0]
+    def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Run it with dynamic arguments."""
 
 
-class Pipelined(ByShapes[PipelineExecutable]):
-    """A training step as a pipeline: called like the function, compiled per argument structure and shapes."""
+P = TypeVar("P", bound=PlannedStep)
+
+
+class PlannedPipeline(ByShapes[P]):
+    """A training step as a pipeline, planned per argument structure and shapes; subclasses run it."""
 
     def __init__(
         self, function: Callable[..., Any] | None, program: Program | None, mesh: Mesh, devices: Sequence[Any],
@@ -124,44 +67,23 @@ class Pipelined(ByShapes[PipelineExecutable]):
         self._engine, self._limit = engine, memory_limit
         self._machine = machine or Machine.of_platform(self._devices[0].platform, mesh.size)
 
-    def __repr__(self) -> str:
-        return f"<pcg.Pipelined {self.__name__} on {self.mesh}>"
+    @abstractmethod
+    def _ready(self, program: PipelineProgram, schedule: Schedule) -> P:
+        """What runs a plan."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = self._bind(args, kwargs)
-        return self._executable(args, kwargs).call(self._dynamic(args), kwargs)
-
-    def steps(self, *state: Any, batches: Iterable[Any], **more: Any) -> Steps:
-        """Train: an iterator over the results that are not state, with the state after them as `.state`.
-
-        Args:
-          state: the arguments of the function that a step returns the next values of, in its order or by name.
-          batches: the other arguments of each step: one, or a tuple of them.
-
-        Raises:
-          PipelineError: an argument that is not state, or a batch that does not fit.
-        """
-        if self._signature is None:
-            raise PipelineError("steps of a module; allowed: of a function, whose parameters have names")
-        try:
-            initial = self._signature.bind_partial(*state, **more).arguments
-        except TypeError as error:
-            raise PipelineError(f"steps of {self.__name__}{self._signature}: {error}") from None
-        kinds = {p.kind for p in self._signature.parameters.values()}
-        if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
-            raise PipelineError(f"steps of {self.__name__}{self._signature}; allowed: a function without * and **")
-        static = self._static_positions(len(self._signature.parameters))
-        return Steps(self._signature, self._executable, static, initial, batches, self.options.confirmations)
+    def _jax_mesh(self) -> Any:
+        """The mesh of the first group, or one like it."""
+        return jax_compat.jax_mesh(self._groups[0], self._devices[: self._groups[0].size])
 
     def _trace(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
     ) -> Program:
         assert self._function is not None
         with dividing():
-            mesh = jax_compat.jax_mesh(self._groups[0], self._devices[: self._groups[0].size])
+            mesh = self._jax_mesh()
             return jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh)
 
-    def _build(self, program: Program, donate: Sequence[int]) -> PipelineExecutable:
+    def _build(self, program: Program, donate: Sequence[int]) -> P:
         if program.callbacks:
             raise ProgramError(f"{program.name} calls Python functions, which a pipeline cannot; take them out")
         o, form = self.options, self.options.form
@@ -186,11 +108,11 @@ class Pipelined(ByShapes[PipelineExecutable]):
     def _plan(
         self, program: Program, groups: Sequence[Mesh], microbatches: int, form: str, chunks: int, name: str,
         limit: int | None,
-    ) -> PipelineExecutable:  # fmt: skip
+    ) -> P:  # fmt: skip
         """The pipeline of a shape, whose programs need at most `limit` bytes for one microbatch."""
         found = compile_pipeline(program, groups, microbatches, form, chunks, self._engine, self._machine, limit)
         found = replace(found, updates=self.options.updates)
-        executable = PipelineExecutable(found, self._devices, self._schedule(found, name))
+        executable = self._ready(found, self._schedule(found, name))
         if self._limit is not None:
             check(executable.steady, self._limit)
         return executable
@@ -238,6 +160,42 @@ class Pipelined(ByShapes[PipelineExecutable]):
         executable = self.executable
         own = executable.instructions
         return explain(executable.program, executable.schedule, executable.steady, own, self.chosen)
+
+
+class Pipelined(PlannedPipeline[PipelineExecutable]):
+    """A training step as a pipeline: called like the function, compiled per argument structure and shapes."""
+
+    def __repr__(self) -> str:
+        return f"<pcg.Pipelined {self.__name__} on {self.mesh}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._bind(args, kwargs)
+        return self._executable(args, kwargs).call(self._dynamic(args), kwargs)
+
+    def steps(self, *state: Any, batches: Iterable[Any], **more: Any) -> Steps:
+        """Train: an iterator over the results that are not state, with the state after them as `.state`.
+
+        Args:
+          state: the arguments of the function that a step returns the next values of, in its order or by name.
+          batches: the other arguments of each step: one, or a tuple of them.
+
+        Raises:
+          PipelineError: an argument that is not state, or a batch that does not fit.
+        """
+        if self._signature is None:
+            raise PipelineError("steps of a module; allowed: of a function, whose parameters have names")
+        try:
+            initial = self._signature.bind_partial(*state, **more).arguments
+        except TypeError as error:
+            raise PipelineError(f"steps of {self.__name__}{self._signature}: {error}") from None
+        kinds = {p.kind for p in self._signature.parameters.values()}
+        if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            raise PipelineError(f"steps of {self.__name__}{self._signature}; allowed: a function without * and **")
+        static = self._static_positions(len(self._signature.parameters))
+        return Steps(self._signature, self._executable, static, initial, batches, self.options.confirmations)
+
+    def _ready(self, program: PipelineProgram, schedule: Schedule) -> PipelineExecutable:
+        return PipelineExecutable(program, self._devices, schedule)
 
 
 def _besides_activations(instructions: Instructions, schedule: Schedule) -> tuple[list[float], float]:

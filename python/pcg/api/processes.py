@@ -15,11 +15,11 @@ print(programs.text(0))
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
@@ -45,6 +45,10 @@ from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
 from pcg.rules.custom_call import target
 from pcg.simulate import ProcessSimulation, simulate_processes
+
+if TYPE_CHECKING:
+    from pcg.api.on_slice import OnSlice
+    from pcg.api.processes_on_slices import ProgramOnSlices
 
 #: Stages of `ProcessPrograms.as_text`.
 STAGES = ("stablehlo", "stages", "processes", "emulated")
@@ -116,6 +120,28 @@ class ProcessPrograms:
         if isinstance(machine, Cluster):
             machine = Machine.of(machine)
         return simulate_processes(module, machine or Machine.default(), **options)
+
+    @cached_property
+    def stage_meshes(self) -> dict[str, Mesh]:
+        """The meshes that something runs on, by name; `on` needs a slice for each."""
+        from pcg.driver.process_islands import meshes_of_stages
+
+        return {name: Mesh(mesh.axes) for name, mesh in meshes_of_stages(self.texts["stages"]).items()}
+
+    def on(self, slices: Mapping[str, OnSlice], *, donate_argnums: int | Sequence[int] = ()) -> ProgramOnSlices:
+        """The program on islands of a `pcg.Controller`: what it returns is called like the function.
+
+        Args:
+          slices: for each of `stage_meshes` a slice of that shape, all of one client.
+          donate_argnums: arguments whose buffers the results may take over, as in `jax.jit`.
+
+        Raises:
+          MeshError: a mesh has no slice, or one of another shape.
+          ProgramError: the program calls Python functions, or has no such argument.
+        """
+        from pcg.api.processes_on_slices import ProgramOnSlices
+
+        return ProgramOnSlices(self.program, self.texts["stages"], slices, donate_argnums)
 
     @cached_property
     def _emulated(self) -> Callable[..., Any]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.extend import source_info_util
 
-from pcg.api.lowering import Lowered, Lowering
+from pcg.api.block import Block
+from pcg.api.block import current as open_block
+from pcg.api.lowered import Lowered
+from pcg.api.lowering import Lowering
 from pcg.api.on_slice import OnSlice
 from pcg.driver.program import ProgramError
 from pcg.frontend import jax_program, slice_calls
 from pcg.frontend.annotate import shard
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.short_path import ShortPath
 from pcg.runtime.placement import shard_spec
 
 #: What jax raises where Python needs the value of something that is traced.
@@ -45,8 +48,9 @@ class SliceFunction:
         self._program = SliceProgram(lowering, self._traced, name=self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        futures = self._program.quickly(args) if not kwargs else None
-        if futures is not None:
+        if (block := open_block()) is not None:
+            return block.record(self._traced, args, kwargs, numbers=True)
+        if (quick := self._program.quick) is not None and not kwargs and (futures := quick(args)) is not None:
             return futures
         if jax_compat.is_traced_here():
             return self._traced(*args, **kwargs)
@@ -82,33 +86,47 @@ class SliceProgram:
         self._known: dict[Any, Lowered | None] = {}
         self.last: Lowered | None = None
         """What was called or lowered last."""
-        self._quick: _Quick | None = None
+        self.quick: ShortPath | None = None
+        """What a call returns, if it is as the one before: one computation, of futures that are where those were."""
+        self._quick_for: Lowered | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        futures = self.quickly(args) if not kwargs else None
-        if futures is not None:
+        if (block := open_block()) is not None:
+            return block.record(self._function, args, kwargs, numbers=not self._static)
+        if self.quick is not None and not kwargs and (futures := self.quick(args)) is not None:
             return futures
         lowered, flat = self._lowered(args, kwargs)
         if lowered is None:
             return self._call_by_call(args, kwargs)
         own = self._lowering
-        if self._quick is None or lowered is not self._quick.lowered:
-            run = None
-            if not kwargs and all(type(a) is ShardedFuture for a in args):
-                run = own.dispatcher.quick(own.client, lowered.loaded, [a.placed for a in args])
-            self._quick = run and _Quick(lowered, run, jax.tree_util.treedef_is_leaf(lowered.out_tree))
+        if lowered is not self._quick_for and not kwargs and all(type(a) is ShardedFuture for a in args):
+            self.quick, self._quick_for = self._short_path(lowered, [a.placed for a in args]), lowered
         futures = own.dispatcher.submit(own.client, lowered.loaded, flat, own.deadline)
         return jax.tree.unflatten(lowered.out_tree, futures)
 
-    def quickly(self, args: Sequence[Any]) -> Any:
-        """What a call returns, if it is as the one before: one computation, of futures that are where those were."""
-        quick = self._quick
-        if quick is None or not quick.lowered.is_current():
-            return None
-        futures = quick.run(args)
-        if futures is None:
-            return None
-        return futures[0] if quick.one else jax.tree.unflatten(quick.lowered.out_tree, futures)
+    def run_into(self, args: Sequence[Any], futures: Sequence[ShardedFuture]) -> None:
+        """Run, with `futures` as the results."""
+        lowered, flat = self._lowered(tuple(args), {})
+        assert lowered is not None, "a block that needs a value"
+        self._lowering.dispatcher.submit(
+            self._lowering.client, lowered.loaded, flat, self._lowering.deadline, futures
+        )
+
+    def _short_path(self, lowered: Lowered, placed: Sequence[Placed]) -> ShortPath | None:
+        """How to run a program of one computation on futures that are where these are."""
+        (slice, version), *others = lowered.slices
+        own, tree = self._lowering, lowered.out_tree
+        run = None if others else own.dispatcher.quick(own.client, lowered.loaded, placed, slice.virtual, version)
+        if run is None or jax.tree_util.treedef_is_leaf(tree):
+            return run
+
+        def call(args: tuple[Any, ...]) -> Any:
+            found = run(args)
+            if found is None:
+                return None
+            return jax.tree.unflatten(tree, found if isinstance(found, list) else [found])
+
+        return call
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Compile for arguments of these shapes (arrays, futures or `jax.ShapeDtypeStruct`), without running.
@@ -198,14 +216,25 @@ class SliceProgram:
         return f"<program {self.__name__}>"
 
 
-@dataclass(slots=True)
-class _Quick:
-    """How to run a program of one computation on futures that are where they were in the call before."""
+class NewProgram:
+    """What `client.program()` returns: a decorator, and the context of a block that becomes a program."""
 
-    lowered: Lowered
-    run: Callable[[Sequence[Any]], list[ShardedFuture] | None]
-    one: bool
-    """Whether the result is one array."""
+    def __init__(self, program: Callable[..., SliceProgram], known: dict[Any, Any], numbered: bool) -> None:
+        self._program, self._known, self._numbered = program, known, numbered
+        self._block: Block | None = None
+
+    def __call__(self, function: Callable[..., Any]) -> SliceProgram:
+        return self._program(function)
+
+    def __enter__(self) -> Block:
+        if self._numbered:
+            raise ProgramError("donate_argnums and static_argnums are for functions; a block has no arguments")
+        self._block = Block(lambda f, name: self._program(f, name=name), self._known)
+        return self._block.__enter__()
+
+    def __exit__(self, *about: Any) -> None:
+        assert self._block is not None
+        self._block.__exit__(*about)
 
 
 def _constrained(function: Callable[..., Any], layouts: Sequence[Any] | None) -> Callable[..., Any]:

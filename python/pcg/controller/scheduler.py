@@ -8,74 +8,16 @@ order wherever they meet, and a program only waits for what was launched before 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from pcg.controller.policies import Fifo, Stride, policy
+from pcg.controller.policies import policy
+from pcg.controller.queues import IslandQueue, Ticket
+from pcg.controller.store import Entry
 
 #: Programs in flight per island: enough to hide the time of a launch, few enough that shares are kept.
 IN_FLIGHT = 8
 #: Part of a new measurement in the estimated time of a program.
 _NEW = 0.3
-
-
-@dataclass(eq=False, slots=True)
-class Ticket:
-    """One run of a program that waits, is in flight, or is done."""
-
-    number: int
-    """In the order of submission."""
-    client: str
-    program: str
-    """Runs of one program take about the same time."""
-    islands: tuple[str, ...]
-    nbytes: Mapping[str, int]
-    """By island, bytes per device that the run adds to what is there."""
-    after: tuple[Ticket, ...] = ()
-    """Runs whose results it reads."""
-    launched: bool = False
-    charged: dict[str, float] = field(default_factory=dict)
-    """Seconds of each island, as estimated when it was launched; those that are not finished yet."""
-
-
-class IslandQueue:
-    """What waits for one island, and what is in flight there."""
-
-    def __init__(self, name: str, order: Fifo | Stride, cap: int, memory: int | None) -> None:
-        self.name, self.order, self.cap, self.memory = name, order, cap, memory
-        self.in_flight = 0
-        self.used = 0
-        """Bytes per device that runs in flight, and results of earlier ones, need."""
-        self.waiting: dict[str, deque[Ticket]] = {}
-
-    def preferred(self) -> Ticket | None:
-        """What the policy would launch next."""
-        if not self.waiting:
-            return None
-        return self.waiting[self.order.choose({c: q[0].number for c, q in self.waiting.items()})][0]
-
-    def add(self, ticket: Ticket) -> None:
-        queue = self.waiting.get(ticket.client)
-        if queue is None:
-            self.order.arrive(ticket.client)
-            queue = self.waiting[ticket.client] = deque()
-        queue.append(ticket)
-
-    def take(self, ticket: Ticket) -> None:
-        queue = self.waiting[ticket.client]
-        queue.remove(ticket)  # nearly always the first
-        if not queue:
-            del self.waiting[ticket.client]
-
-    def why_not(self, ticket: Ticket) -> str:
-        """Why a run cannot be launched here now; empty if it can."""
-        if self.in_flight >= self.cap:
-            return f"{self.in_flight} programs in flight on island {self.name}"
-        need = ticket.nbytes.get(self.name, 0)
-        if self.memory is not None and self.used + need > self.memory:
-            return f"{need} bytes per device on island {self.name}, {self.memory - self.used} of {self.memory} are free"
-        return ""
 
 
 class Scheduler:
@@ -133,22 +75,26 @@ class Scheduler:
     # -- runs ----------------------------------------------------------------------------------
 
     def submit(
-        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int], after: Iterable[Ticket] = ()
-    ) -> Ticket:
+        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int],
+        after: Iterable[Ticket] = (), reads: tuple[Entry, ...] = (),
+    ) -> Ticket:  # fmt: skip
         """A run of a program waits.
+
+        Args:
+          reads: buffers that it reads, which stay as long as it waits.
 
         Raises:
           MemoryError: it needs more bytes than an island has.
         """
         for name in islands:
             most, need = self.queues[name].memory, nbytes.get(name, 0)
+            need += sum(e.nbytes for e in reads if e.account.island == name)
             if most is not None and need > most:
                 raise MemoryError(
                     f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
                 )
-        ticket = Ticket(
-            self._number, client, program, tuple(islands), nbytes, tuple(t for t in after if not t.launched)
-        )
+        before = tuple(t for t in after if not t.launched)
+        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, before, reads)
         self._number += 1
         for name in islands:
             self.queues[name].add(ticket)
@@ -162,17 +108,31 @@ class Scheduler:
 
     def _next(self) -> Ticket | None:
         """A run that the policies of all its islands would launch next, if there is room for it."""
+        for i, found in self._candidates():
+            if self.launchable(found):
+                self._rotation = (self._rotation + i + 1) % len(self.queues)
+                return found
+        return None
+
+    def short_of_memory(self) -> Ticket | None:
+        """A run that is next, for which there is room in all queues, but not in memory."""
+        for _, found in self._candidates():
+            queues = [self.queues[name] for name in found.islands]
+            if all(q.in_flight < q.cap for q in queues) and any(q.missing(found) for q in queues):
+                return found
+        return None
+
+    def _candidates(self) -> Iterator[tuple[int, Ticket]]:
+        """Runs that the policies of all their islands would launch next, with places in the row of islands."""
         names = list(self.queues)
         for i in range(len(names)):
             # Another island is looked at first every time, so that the order of their names decides nothing.
             wanted = self.queues[names[(self._rotation + i) % len(names)]].preferred()
-            if wanted is not None and (found := self._wanted_everywhere(self._first(wanted))) is not None:
-                self._rotation = (self._rotation + i + 1) % len(names)
-                return found
-        return None
+            if wanted is not None:
+                yield i, self._wanted_everywhere(self._first(wanted))
 
-    def _wanted_everywhere(self, ticket: Ticket) -> Ticket | None:
-        """A run, or what keeps it from being next on one of its islands, if that is next on all of its own.
+    def _wanted_everywhere(self, ticket: Ticket) -> Ticket:
+        """A run, or what keeps it from being next on one of its islands, which is next on all of its own.
 
         Where islands prefer different ones in a circle the oldest of these is next.
         """
@@ -183,11 +143,10 @@ class Scheduler:
             before = (self._first(t) for t in others if t is not None and t is not ticket)
             blocker = next((t for t in before if t is not ticket), None)
             if blocker is None:
-                return ticket if self.launchable(ticket) else None
+                return ticket
             ticket = blocker
         circle = seen[seen.index(ticket) :]
-        oldest = self._first(min(circle, key=lambda t: t.number))
-        return oldest if self.launchable(oldest) else None
+        return self._first(min(circle, key=lambda t: t.number))
 
     def _first(self, ticket: Ticket) -> Ticket:
         """A run, or the one that must be launched before it: what it reads, or an earlier one of its client."""
@@ -205,18 +164,16 @@ class Scheduler:
         return all(not self.queues[name].why_not(ticket) for name in ticket.islands)
 
     def start_at_once(
-        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int]
-    ) -> Ticket | None:
+        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int],
+        reads: tuple[Entry, ...] = (),
+    ) -> Ticket | None:  # fmt: skip
         """A run that is launched now, if nothing waits for its islands and there is room on all of them; else None."""
-        queues = []
-        for name in islands:
-            queue = self.queues[name]
-            if queue.waiting or queue.in_flight >= queue.cap:
-                return None
-            if queue.memory is not None and queue.used + nbytes.get(name, 0) > queue.memory:
-                return None
-            queues.append(queue)
-        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, (), True)
+        queues = [self.queues[name] for name in islands]
+        if any(q.waiting or q.in_flight >= q.cap for q in queues):
+            return None
+        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, (), reads, True)
+        if any(q.missing(ticket) for q in queues):
+            return None
         self._number += 1
         self._charge(ticket, queues)
         return ticket
@@ -232,7 +189,7 @@ class Scheduler:
     def _charge(self, ticket: Ticket, queues: Sequence[IslandQueue]) -> None:
         for queue in queues:
             queue.in_flight += 1
-            queue.used += ticket.nbytes.get(queue.name, 0)
+            queue.used += queue.need(ticket)
             seconds = ticket.charged[queue.name] = self._seconds.get((ticket.program, queue.name), 1e-3)
             queue.order.launched(ticket.client, seconds)
 
@@ -283,6 +240,10 @@ class Scheduler:
             }
             reasons = [f"behind {', '.join(sorted(ahead))}"] if ahead else []
         return "; ".join(reasons)
+
+    def queued(self, client: str) -> int:
+        """Runs of a client that wait."""
+        return len({id(t) for q in self.queues.values() for t in q.waiting.get(client, ())})
 
     def clients(self) -> Collection[str]:
         """Clients with runs that wait."""

@@ -95,6 +95,19 @@ def exchanges(program: IslandProgram) -> bool:
     return any(isinstance(what, Dispatch) for s in program.streams.values() for what in s.instructions)
 
 
+def waiting_islands(program: IslandProgram) -> list[str]:
+    """Islands where a run waits for rows of exchanges, gives them, or waits for what is given behind one."""
+    after = after_exchanges(program)
+    return [
+        name
+        for name, stream in program.streams.items()
+        if any(
+            isinstance(what, Dispatch | Collect) or (isinstance(what, Receive) and what.tag in after)
+            for what in stream.instructions
+        )
+    ]
+
+
 def after_exchanges(program: IslandProgram) -> frozenset[int]:
     """Tags of messages that are given only when an exchange before them in the program has ended.
 

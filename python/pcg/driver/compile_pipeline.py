@@ -22,6 +22,7 @@ from pcg.ir.stages import PREDICTED, UNREAD, WAITS, inputs_of, outputs_of, stage
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh, ShardSpec
+from pcg.lower.fragment import close_fragment, start_module
 from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.machine import Machine
@@ -212,7 +213,18 @@ class _Reader:
             only = len(added) == len(readers)
             outputs.append(None if only else self._add(value, f"{name}.{i}", phase in VARYING))
         ins, outs = (shardings.boundary_specs(op, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
+        in_specs, out_specs = _all(ins), _all(outs)
         types = tuple((tuple(shape(v)), str(ir.RankedTensorType(v.type).element_type)) for v in _yielded_types(op))
+        main = entry_of(made)
+        close_fragment(
+            main, in_specs, out_specs, [n is not None for n in outputs], [(i, kind) for _, i, kind in sums]
+        )  # fmt: skip
+        start = ""
+        if sums:
+            added_up = main.regions[0].blocks[0].arguments[-len(sums) :]
+            with main.context, main.location:
+                begin = start_module([a.type for a in added_up], [kind for _, _, kind in sums])
+            start = begin.operation.get_asm(print_generic_op_form=True)
         if PREDICTED in op.attributes:
             pairs = [int(n) for n in ir.DenseI64ArrayAttr(op.attributes[PREDICTED])]
             for result, n in zip(pairs[::2], pairs[1::2], strict=True):
@@ -220,7 +232,7 @@ class _Reader:
                     self.predicted[n] = value_name
         fragment = FragmentProgram(
             name, phase, place, group, tuple(self._name[v] for v in inputs_of(op)), tuple(outputs), tuple(sums),
-            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds,
+            made.operation.get_asm(print_generic_op_form=True), start, in_specs, out_specs, types, seconds,
             WAITS in op.attributes,
         )  # fmt: skip
         if phase == "prepare":

@@ -13,7 +13,7 @@ from pcg.ir.parse import load_module
 from pcg.layout import Mesh, ShardSpec
 from pcg.passes.pcg_assign_islands import AssignIslandsPass
 from pcg.passes.pipeline import Pipeline
-from pcg.rewrite.islands.nodes import DONATED, DROP
+from pcg.rewrite.islands.nodes import DONATED, DROP, TAKES
 from pcg.rewrite.islands.read import read_program
 
 
@@ -28,6 +28,24 @@ class Boundary:
     in_specs: Sequence[ShardSpec]
     out_specs: Sequence[ShardSpec]
     source: str = ""
+    takes: Sequence[int] | None = None
+    """Numbers of the arguments whose buffers it may take over when nothing else reads them; None: any."""
+
+
+@dataclass(frozen=True)
+class NodeGraph:
+    """A program on slices whose nodes are known before it is called."""
+
+    leaves: Sequence[Leaf]
+    """Type of each value."""
+    arguments: Sequence[int]
+    home: Mapping[int, tuple[str, ShardSpec]]
+    """Slice and layout in which the program reads each argument."""
+    nodes: Sequence[Boundary]
+    """In program order."""
+    results: Sequence[int]
+    ends: Sequence[tuple[str, ShardSpec] | None]
+    """Slice and layout that each result is to have; None: as it is computed."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,7 @@ def lower_program(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
     nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
     slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int] = (),
+    ends: Sequence[tuple[str, ShardSpec] | None] = (),
 ) -> tuple[IslandProgram, dict[str, str]]:  # fmt: skip
     """The streams of a program, and its modules as text: "slices" (before any pass) and "islands" (after all).
 
@@ -60,12 +79,13 @@ def lower_program(
       nodes: in program order.
       slices: island, mesh, and devices of the island in the order of the mesh.
       donated: positions in `arguments` that the caller gives up.
+      ends: slice and layout that results are to have; None: as they are computed.
 
     Raises:
       PcgError: the program is not valid, or needs more memory than there is.
     """
     name = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "program"
-    text = _module(name, leaves, at, arguments, nodes, results, slices, donated)
+    text = _module(name, leaves, at, arguments, nodes, results, slices, donated, ends)
     module = load_module(text, make_context(), f"<{name}>")
     places = {slice: (island, list(devices)) for slice, (island, _, devices) in slices.items()}
     Pipeline([AssignIslandsPass(assignment=places), "lower-islands"]).run(module)
@@ -76,6 +96,7 @@ def _module(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
     nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
     slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int],
+    ends: Sequence[tuple[str, ShardSpec] | None],
 ) -> str:  # fmt: skip
     types = [f"tensor<{'x'.join([*map(str, leaf.shape), leaf.element])}>" for leaf in leaves]
 
@@ -97,7 +118,11 @@ def _module(
         own = [f"dist.mesh = @{slice}", f"{shardings.SPEC} = {shardings.spec_text(spec, slice)}"]
         own += [DONATED] if i in donated else []
         inputs.append(f"%v{v}: {types[v]} {{{', '.join(own)}}}")
-    lines.append(f"func.func @{name}({', '.join(inputs)}) -> {tuple_of(results)} {{")
+    outputs = [
+        types[v] if end is None else f"{types[v]} {{{shardings.SPEC} = {shardings.spec_text(end[1], end[0])}}}"
+        for v, end in zip(results, ends or [None] * len(results), strict=True)
+    ]
+    lines.append(f"func.func @{name}({', '.join(inputs)}) -> ({', '.join(outputs)}) {{")
     for i, node in enumerate(nodes):
         ins = node.in_specs if isinstance(node, ExchangeBoundary) else [(node.slice, s) for s in node.in_specs]
         specs = [
@@ -110,6 +135,8 @@ def _module(
         where = ' loc("' + node.source.replace('"', "'") + '")' if node.source else ""
         if isinstance(node, Boundary):
             called = f"call @{node.function}"
+            if node.takes is not None:
+                specs.append(f"{TAKES} = array<i64{': ' if node.takes else ''}{', '.join(map(str, node.takes))}>")
         else:
             called = f'"pcg.exchange{"_back" if node.back else ""}"'
             specs += [DROP] if node.drop else []

@@ -58,7 +58,10 @@ class FragmentProgram:
     sums: tuple[tuple[str, int, str], ...]
     """(sum over microbatches, number of the result that is added to it, kind of reduction)."""
     text: str = field(repr=False)
-    """The program of each device, StableHLO in generic form."""
+    """The program of each device, StableHLO in generic form: of what it reads, and the sums so far, to what it writes,
+    and the sums; see `pcg.lower.fragment`."""
+    start: str = field(repr=False)
+    """The program of each device that returns what the sums begin with; empty if there are none."""
     in_specs: tuple[ShardSpec, ...]
     out_specs: tuple[ShardSpec, ...]
     out_types: tuple[tuple[tuple[int, ...], str], ...]

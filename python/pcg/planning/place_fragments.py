@@ -11,12 +11,14 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.loops import RUNS
 from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, yielded
-from pcg.ir.walk import defining_op, walk
+from pcg.ir.walk import defining_op, entry_of, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.rewrite.accumulate import MICROBATCHES
+from pcg.rewrite.backward.dataflow import BARRIER
 from pcg.rewrite.staging.fragments import VARYING, phase_of
+from pcg.rules.factor import numbers_of
 from pcg.rules.registry import shape
-from pcg.search.roles import STATE, state_of
+from pcg.search.roles import PARTIAL, STATE, state_of
 
 
 @dataclass
@@ -27,13 +29,15 @@ class StageProgram:
     """The entry function of the program of fragments."""
     fragments: Sequence[ir.Operation]
     mesh: Mesh
+    searched: bool
+    """Whether costs decide, not a propagation."""
     module: ir.Module = field(init=False)
     arguments: dict[ir.Value, int] = field(init=False)
     """Value of the program, on the mesh -> argument."""
     _values: dict[ir.Value, ir.Value] = field(default_factory=dict)
     """Value of the program -> in the function."""
-    _leaving: set[ir.Value] = field(init=False)
-    """Values that are read on other meshes, or returned."""
+    _leaving: dict[ir.Value, int] = field(init=False)
+    """Values that are read on other meshes, or returned -> result of the function."""
     _copies: list[tuple[ir.Operation, ir.Operation]] = field(default_factory=list)
     """(op in a fragment, op of the function)."""
 
@@ -57,7 +61,7 @@ class StageProgram:
             outside.update((v, None) for v in map(self._source, inputs_of(f)) if v not in computed)
         self.arguments = {v: i for i, v in enumerate(outside)}
         results = self._results(computed)
-        self._leaving = {*results}
+        self._leaving = {v: i for i, v in enumerate(results)}
         self.module = ir.Module.create(self.func.location)
         shardings.set_mesh(self.module, self.mesh)
         kind = ir.FunctionType.get([v.type for v in outside], [v.type for v in results])
@@ -100,7 +104,27 @@ class StageProgram:
             self._copies.append((view.operation, copy))
         for inner, outer in zip(yielded(fragment), outputs_of(fragment), strict=True):
             if outer is not None:
-                self._values[outer] = values[inner]
+                self._values[outer] = self._array(fragment, outer, values[inner])
+
+    def _array(self, fragment: ir.Operation, outer: ir.Value, value: ir.Value) -> ir.Value:
+        """`value`, which leaves `fragment` as `outer`, with shards of one size.
+
+        Where they could be of several, a barrier lets a search count what another layout takes.  Results of the
+        function have such shards anyway.
+        """
+        if not self.searched or outer in self._leaving:
+            return value
+        parts = [n for n in numbers_of(self.mesh) if n > 1]
+        if isinstance(value, ir.BlockArgument) or all(n % p == 0 or n < 2 * p for n in shape(value) for p in parts):
+            return value
+        attributes = {}
+        if phase_of(fragment) in VARYING:
+            attributes[RUNS] = self.func.attributes[MICROBATCHES]
+        kinds = {ir.StringAttr(op.attributes["kind"]).value for op in _batches(outer) if "kind" in op.attributes}
+        if len(kinds) < 2:
+            attributes[PARTIAL] = ir.StringAttr.get(next(iter(kinds or {"sum"})))
+        at = value.owner.location
+        return ir.Operation.create(BARRIER, [value.type], [value], attributes=attributes, loc=at).results[0]
 
     def _mark_state(self, inner: ir.Operation, results: Sequence[ir.Value]) -> None:
         """Say which results are the next values of arguments: both have one layout."""
@@ -137,7 +161,11 @@ class StageProgram:
         if value is None:
             return None
         source = self._source(value)
-        spec = shardings.get(self._values[source]) or ShardSpec.replicated(len(shape(value)))
+        if source in self._leaving:  # state that is computed in one layout and kept in another is redistributed here
+            spec = shardings.function_result_specs(entry_of(self.module.operation))[self._leaving[source]]
+        else:
+            spec = shardings.get(self._values[source])
+        spec = spec or ShardSpec.replicated(len(shape(value)))
         # Values between programs are arrays: their shards are of one size, and what leaves the group is no partial sum.
         for d in spec.uneven_dims(shape(value), self.mesh):
             spec = spec.with_dim(d, ())
@@ -147,8 +175,13 @@ class StageProgram:
 def _accumulates(value: ir.Value, spec: ShardSpec) -> bool:
     """Whether a partial value is accumulated over microbatches as it is: by the same reduction as over devices."""
     kinds = {kind for _, kind in spec.partial}
-    batches = [use.owner.operation for use in value.uses if use.owner.operation.name == "pcg.batch"]
-    return all("kind" in op.attributes and {ir.StringAttr(op.attributes["kind"]).value} >= kinds for op in batches)
+    read = _batches(value)
+    return all("kind" in op.attributes and {ir.StringAttr(op.attributes["kind"]).value} >= kinds for op in read)
+
+
+def _batches(value: ir.Value) -> list[ir.Operation]:
+    """What makes a value of the step of one of a microbatch."""
+    return [use.owner.operation for use in value.uses if use.owner.operation.name == "pcg.batch"]
 
 
 def mesh_free(op: ir.Operation) -> ir.Operation:
@@ -159,15 +192,15 @@ def mesh_free(op: ir.Operation) -> ir.Operation:
 
 def place(
     func: ir.Operation, fragments: Sequence[ir.Operation], meshes: dict[str, Mesh],
-    decide: Callable[[ir.Module], None],
+    decide: Callable[[ir.Module], None], searched: bool,
 ) -> None:  # fmt: skip
-    """Plan all stages: `decide` finds the layouts of a program on one mesh."""
+    """Plan all stages: `decide` finds the layouts of a program on one mesh, by a search if `searched`."""
     by_mesh: dict[str, list[ir.Operation]] = {}
     for f in fragments:
         by_mesh.setdefault(stage_mesh(f), []).append(f)
     found: dict[str, dict[ir.Value, ShardSpec]] = {}
     for name, own in by_mesh.items():
-        program = StageProgram(func, own, meshes[name])
+        program = StageProgram(func, own, meshes[name], searched)
         decide(program.module)
         found[name] = program.take()
     _between(func, found)

@@ -94,7 +94,7 @@ class PlaceStages(Transformation):
         def decide(program: ir.Module) -> None:
             self.take_notes(self._run(program), "pcg-search" if self.engine == "search" else "dist-propagate")
 
-        place_fragments.place(func, fragments, self.meshes, decide)
+        place_fragments.place(func, fragments, self.meshes, decide, self.engine == "search")
         for stage in fragments:
             inner = stage_module(stage, self.meshes[stage_mesh(stage)])
             self._insert(stage, inner)

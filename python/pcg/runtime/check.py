@@ -24,6 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from pcg.driver.compilation import Compilation
 from pcg.driver.program import Leaf
 from pcg.emulate.rounding import Noise, perturbed, unit
 from pcg.emulate.widen import is_wide, wide_element, widen
@@ -131,12 +132,19 @@ def widened(executable: Executable) -> Executable:
     Raises:
       PcgError: it has no form in double precision.
     """
-    c = executable.compilation
+    return Executable(widened_compilation(executable.compilation), list(executable.jax_mesh.devices.flat))
+
+
+def widened_compilation(c: Compilation) -> Compilation:
+    """A compilation whose lowered program is in double precision.
+
+    Raises:
+      PcgError: it has no form in double precision.
+    """
     module = load_module(c.local_text, make_context(), "<lowered>")
     widen(module)
     program = dataclasses.replace(c.program, arguments=_wide(c.program.arguments), results=_wide(c.program.results))
-    wide = dataclasses.replace(c, program=program, modules={**c.modules, "local": module}, _texts={})
-    return Executable(wide, list(executable.jax_mesh.devices.flat))
+    return dataclasses.replace(c, program=program, modules={**c.modules, "local": module}, _texts={})
 
 
 @dataclass

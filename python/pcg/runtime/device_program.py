@@ -132,7 +132,7 @@ class DeviceExecutable:
     @functools.cached_property
     def _constants(self) -> tuple[Any, ...]:
         shardings = self._in[len(self.program.inputs) :]
-        return tuple(self._place(x, s) for x, s in zip(self.program.constants, shardings, strict=True))
+        return tuple(jax_compat.put(x, s) for x, s in zip(self.program.constants, shardings, strict=True))
 
     @property
     def is_compiled(self) -> bool:
@@ -194,12 +194,17 @@ class DeviceExecutable:
           SignatureError: one has another shape or dtype than the program was compiled for.
         """
         self.call_tree.check(flat)
-        return [self._place(x, s) for x, s in zip(flat, self._in[: len(self.program.inputs)], strict=True)]
+        return [
+            self._place(x, s, leaf.name)
+            for x, s, leaf in zip(flat, self._in[: len(self.program.inputs)], self.program.inputs, strict=True)
+        ]
 
-    def _place(self, x: Any, sharding: NamedSharding) -> Any:
+    def _place(self, x: Any, sharding: NamedSharding, name: str) -> Any:
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
             return x
-        return jax.device_put(x, sharding)
+        if sharding.is_fully_addressable:
+            return jax.device_put(x, sharding)
+        return placement.to_processes(x, sharding, name)
 
     # -- structure -----------------------------------------------------------------------------
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding
 
 from pcg.driver.pipelined import Division, FragmentProgram, Value
-from pcg.driver.program import ELEMENT_DTYPES
+from pcg.driver.program import ELEMENT_DTYPES, Leaf, Program
 from pcg.layout import Mesh, ShardSpec
-from pcg.runtime import jax_compat, placement
+from pcg.lower.fragment import outside_shape, outside_spec
+from pcg.runtime import placement
+from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
-
-_REDUCERS = {"sum": jax.numpy.add, "max": jax.numpy.maximum, "min": jax.numpy.minimum, "prod": jax.numpy.multiply}
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,11 @@ class Group:
 
         One that is partial over axes has leading dimensions of their sizes, one after another, that hold its terms.
         """
-        terms = [axis for axis, _ in spec.partial]
-        if not terms:
-            return self.placed.sharding(spec)
-        dims = placement.partition_spec(spec.without_partial())
-        return NamedSharding(self.placed.common([spec]), PartitionSpec(*terms, *dims))
+        return self.placed.sharding(outside_spec(spec))
 
     def shape(self, shape: Sequence[int], spec: ShardSpec) -> tuple[int, ...]:
         """The shape of such an array."""
-        return (*(self.mesh.axis_size(axis) for axis, _ in spec.partial), *shape)
+        return outside_shape(shape, spec, self.mesh)
 
     def aval(self, shape: Sequence[int], element: str, spec: ShardSpec) -> jax.ShapeDtypeStruct:
         """Such an array to compile for."""
@@ -51,28 +47,72 @@ class Group:
         return jax.ShapeDtypeStruct(self.shape(shape, spec), dtype, sharding=self.sharding(spec))
 
 
+def fragment_code(
+    f: FragmentProgram, mesh: Mesh, values: Mapping[str, Value], leaves: Mapping[str, Leaf] | None = None
+) -> DeviceProgram:
+    """What the devices of a group run of a fragment: of what it reads, and the sums so far, to what it writes, and the
+    sums, as a list.
+
+    Args:
+      leaves: of values that are no plain arrays outside: random keys.
+    """
+
+    def leaf(name: str, shape: Sequence[int], element: str, spec: ShardSpec) -> Leaf:
+        known = (leaves or {}).get(name)
+        return known or Leaf(name, outside_shape(shape, spec, mesh), element)
+
+    types = [(*t, s) for t, s in zip(f.out_types, f.out_specs, strict=True)]
+    reads = [leaf(n, values[n].shape, values[n].element, s) for n, s in zip(f.reads, f.in_specs, strict=True)]
+    writes = [(leaf(n, *t), t[2]) for n, t in zip(f.outputs, types, strict=True) if n is not None]
+    sums = [(leaf(n, *types[i]), types[i][2]) for n, i, _ in f.sums]
+    ins, outs = [*f.in_specs, *(s for _, s in sums)], [s for _, s in (*writes, *sums)]
+    arguments, results = [*reads, *(x for x, _ in sums)], [x for x, _ in (*writes, *sums)]
+    return device_code(f.name, f.text, mesh, arguments, results, ins, outs)
+
+
+def start_code(f: FragmentProgram, mesh: Mesh) -> DeviceProgram:
+    """What the sums of a fragment begin with, as a list."""
+    sums = [(Leaf(n, outside_shape(f.out_types[i][0], f.out_specs[i], mesh), f.out_types[i][1]), f.out_specs[i])
+            for n, i, _ in f.sums]  # fmt: skip
+    return device_code(f"{f.name}_start", f.start, mesh, [], [x for x, _ in sums], [], [s for _, s in sums])
+
+
+def device_code(
+    name: str, text: str, mesh: Mesh, arguments: Sequence[Leaf], results: Sequence[Leaf], ins: Sequence[ShardSpec],
+    outs: Sequence[ShardSpec],
+) -> DeviceProgram:  # fmt: skip
+    """A StableHLO module for each device of a mesh, with types and layouts of the arrays outside; it returns a list."""
+    program = Program(name, "", tuple(arguments), tuple(results))
+    in_specs, out_specs = (tuple(map(outside_spec, side)) for side in (ins, outs))
+    return as_list(DeviceProgram(program, mesh, in_specs, out_specs, text, False))
+
+
+def as_list(code: DeviceProgram) -> DeviceProgram:
+    """A device program whose results are a list."""
+    tree = jax.tree.structure([0] * len(code.program.results))
+    return replace(code, program=replace(code.program, out_tree=tree))
+
+
 class CompiledFragment:
     """A fragment that is ready to run.
 
-    `run` takes the sums over microbatches so far, whose memory it takes over, and what the fragment reads; it returns
-    what that writes, and the sums.  `start` returns the sums before the first microbatch.  It takes over the memory of
+    `run` takes what the fragment reads, and the sums over microbatches so far, whose memory it takes over; it returns
+    what it writes, and the sums.  `start` returns the sums before the first microbatch.  It takes over the memory of
     `donated`, names of what it reads, too.
     """
 
     def __init__(
-        self, program: FragmentProgram, group: Group, arguments: Sequence[Value], donated: Sequence[str] = ()
+        self, program: FragmentProgram, group: Group, values: Mapping[str, Value], donated: Sequence[str] = ()
     ) -> None:
-        self.program, self.group, self.arguments = program, group, tuple(arguments)
-        self._donated = [i for i, name in enumerate(program.reads) if name in donated]
-        mesh = group.mesh
-        results = tuple(
-            jax.ShapeDtypeStruct(s.local_shape(shape, mesh), np_dtype(ELEMENT_DTYPES[element]))
-            for (shape, element), s in zip(program.out_types, program.out_specs, strict=True)
-        )
-        self._local = jax_compat.LocalProgram(program.text, results)
-        self._sums = [group.aval(*program.out_types[i], program.out_specs[i]) for _, i, _ in program.sums]
-        self.start = self._start()
-        self._lowered = self._lower()
+        self.program = program
+        devices = list(group.placed.user_mesh.devices.flat)
+        code = fragment_code(program, group.mesh, values)
+        count, sums = len(program.reads), len(program.sums)
+        donate = [*(i for i, n in enumerate(program.reads) if n in donated), *range(count, count + sums)]
+        pairs = zip(code.program.arguments, code.in_specs, strict=True)
+        avals = [group.aval(x.shape, x.element, s) for x, s in pairs]
+        self._lowered: Any = DeviceExecutable(code, devices, donate).jitted.lower(*avals)
+        self.start: Any = DeviceExecutable(start_code(program, group.mesh), devices).jitted if sums else None
         self.run: jax.stages.Compiled
 
     def compile(self) -> None:
@@ -80,64 +120,11 @@ class CompiledFragment:
         self.run = self._lowered.compile()
         del self._lowered
 
-    def _start(self) -> Any:
-        kinds = [kind for _, _, kind in self.program.sums]
-
-        def start() -> list[Any]:
-            pairs = zip(self._sums, kinds, strict=True)
-            return [jax.numpy.full(x.shape, _neutral(kind, x.dtype), x.dtype) for x, kind in pairs]
-
-        return jax.jit(start, out_shardings=[x.sharding for x in self._sums])
-
-    def _lower(self) -> Any:
-        """The program on global arrays: the sums so far, then what it reads; results, then sums."""
-        p, count = self.program, len(self.program.sums)
-
-        def on_device(*args: Any) -> tuple[Any, ...]:
-            before, own = args[:count], args[count:]
-            out = jax_compat.inline_call(self._local, *map(_without_terms, own, p.in_specs))
-            out = [_with_terms(x, s) for x, s in zip(out, p.out_specs, strict=True)]
-            sums = [_REDUCERS[kind](b, out[i]) for b, (_, i, kind) in zip(before, p.sums, strict=True)]
-            return *(x for x, name in zip(out, p.outputs, strict=True) if name is not None), *sums
-
-        ins = [*(p.out_specs[i] for _, i, _ in p.sums), *p.in_specs]
-        outs = [s for s, name in zip(p.out_specs, p.outputs, strict=True) if name is not None]
-        outs += [p.out_specs[i] for _, i, _ in p.sums]
-        shardings = tuple(tuple(map(self.group.sharding, side)) for side in (ins, outs))
-        specs = [tuple(s.spec for s in side) for side in shardings]
-        body = jax_compat.shard_map(on_device, self.group.placed.common([*ins, *outs]), *specs)
-        body.__name__ = body.__qualname__ = p.name
-        avals = [*self._sums]
-        avals += [self.group.aval(v.shape, v.element, s) for v, s in zip(self.arguments, p.in_specs, strict=True)]
-        donated = (*range(count), *(count + i for i in self._donated))
-        jitted = jax.jit(body, in_shardings=shardings[0], out_shardings=shardings[1], donate_argnums=donated)
-        return jitted.lower(*avals)
-
     @property
     def workspace(self) -> int:
         """Bytes of temporaries on each device."""
         found = self.run.memory_analysis()
         return 0 if found is None else int(found.temp_size_in_bytes)
-
-
-def _neutral(kind: str, dtype: Any) -> Any:
-    """What a reduction of a kind starts from."""
-    if kind in ("sum", "prod"):
-        return int(kind == "prod")
-    if jax.numpy.issubdtype(dtype, jax.numpy.bool_):
-        return kind == "min"
-    if jax.numpy.issubdtype(dtype, jax.numpy.integer):
-        info = jax.numpy.iinfo(dtype)
-        return info.max if kind == "min" else info.min
-    return jax.numpy.inf if kind == "min" else -jax.numpy.inf
-
-
-def _without_terms(x: Any, spec: ShardSpec) -> Any:
-    return x.reshape(x.shape[len(spec.partial) :])
-
-
-def _with_terms(x: Any, spec: ShardSpec) -> Any:
-    return x.reshape((1,) * len(spec.partial) + x.shape)
 
 
 def divide(group: Group, source: Value, target: Value, how: Division, parts: int) -> jax.stages.Compiled:

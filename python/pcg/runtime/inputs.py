@@ -7,7 +7,7 @@ logarithm is taken of is positive, matrices keep activations near one, and integ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +41,15 @@ class Use:
 
 def random_inputs(module: ir.Module, arguments: Sequence[Leaf], seed: int) -> list[np.ndarray]:
     """One array per argument of the entry function of `module`, the same for the same seed."""
-    rng = np.random.default_rng(seed)
     function = entry(module)
     assert function is not None
-    block = function.regions[0].blocks[0]
-    return [_draw(rng, leaf, use_of(value)) for leaf, value in zip(arguments, block.arguments, strict=True)]
+    return random_values(function.regions[0].blocks[0].arguments, arguments, seed)
+
+
+def random_values(values: Iterable[ir.Value], leaves: Sequence[Leaf], seed: int) -> list[np.ndarray]:
+    """One array for each of `values`, which are arguments of a program, the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    return [_draw(rng, leaf, use_of(value)) for leaf, value in zip(leaves, values, strict=True)]
 
 
 def use_of(value: ir.Value) -> Use:

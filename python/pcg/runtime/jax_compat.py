@@ -19,7 +19,9 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import config as jax_config
+from jax._src import distributed as jax_distributed
 from jax._src import effects as jax_effects
+from jax._src.array import ArrayImpl
 from jax._src.lax.lax import _convert_element_type
 from jax._src.lib import xla_client
 from jax.extend import core as jex_core
@@ -37,6 +39,8 @@ ir = jax_mlir.ir
 TESTED = ((0, 10), (0, 13))
 
 
+#: What jitted functions return, except for random keys.
+ARRAY = ArrayImpl
 #: jaxlib's copy of arrays to devices that hold the same shards.
 _COPY = "batched_copy_array_to_devices_with_sharding"
 #: Custom calls that call a Python function by its number in the list that goes with the module.
@@ -338,14 +342,76 @@ def copies(devices: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     return lambda xs: list(copy(list(xs), lists, targets, semantics))
 
 
-def devices_of(x: jax.Array) -> tuple[Any, ...]:
-    """The devices of an array, in the order of its shards."""
-    return tuple(x.sharding._device_assignment)
+class Coordination:
+    """The key-value store that the processes of a multi-controller job share."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def set(self, key: str, value: str) -> None:
+        """Write `value` for all processes."""
+        self._client.key_value_set(key, value)
+
+    def set_first(self, key: str, value: str) -> str:
+        """Write `value` unless something is written there already; what is there."""
+        try:
+            self._client.key_value_set(key, value)
+        except Exception as error:  # as in `get`
+            if "ALREADY_EXISTS" not in str(error):
+                raise
+            return self.get(key, 1.0) or value
+        return value
+
+    def get(self, key: str, seconds: float) -> str | None:
+        """What a process has written, or writes in the next `seconds`; None if none does."""
+        try:
+            return str(self._client.blocking_key_value_get(key, max(int(seconds * 1000), 1)))
+        except Exception as error:  # its type is XLA's for every status
+            if "DEADLINE_EXCEEDED" in str(error):
+                return None
+            raise
+
+    def delete(self, prefix: str) -> None:
+        """Forget what was written below `prefix`."""
+        self._client.key_value_delete(prefix)
+
+
+def coordination() -> Coordination:
+    """The store of this job.
+
+    Raises:
+      RuntimeError: the job was not started by `jax.distributed.initialize`.
+    """
+    client = jax_distributed.global_state.client
+    if client is None:
+        raise RuntimeError("a mesh of several processes' devices needs jax.distributed.initialize")
+    return Coordination(client)
+
+
+def devices_of(sharding: jax.sharding.Sharding) -> tuple[Any, ...]:
+    """The devices of an array of this sharding, in the order of its shards."""
+    return tuple(sharding._device_assignment)
+
+
+def put(x: Any, sharding: jax.sharding.Sharding) -> jax.Array:
+    """An array on devices, of which other processes may have some: these then have the same array of the host.
+
+    `jax.device_put` would compare it between all processes, also those without any of the devices.
+    """
+    if sharding.is_fully_addressable or isinstance(x, jax.Array):
+        return jax.device_put(x, sharding)
+    x = np.asarray(x)
+    return jax.make_array_from_callback(x.shape, sharding, lambda index: x[index])
 
 
 def is_key(dtype: Any) -> bool:
     """Whether `dtype` is that of typed PRNG keys."""
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
+
+
+def is_ready(x: Any) -> bool:
+    """Whether an array is computed; arrays of random keys do not say it, but those of the integers behind them do."""
+    return bool(getattr(x, "_base_array", x).is_ready())
 
 
 def any_traced(values: Any) -> bool:

@@ -89,7 +89,7 @@ class PipelineExecutable:
 
     def _compiled(self, f: FragmentProgram) -> CompiledFragment:
         donated = [old for old, _ in self.program.aliases.get(f.name, ())]
-        return CompiledFragment(f, self.groups[f.group], [self.program.values[n] for n in f.reads], donated)
+        return CompiledFragment(f, self.groups[f.group], self.program.values, donated)
 
     def _sharding(self, name: str) -> Any:
         value = self.program.values[name]
@@ -155,7 +155,7 @@ class PipelineExecutable:
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
                 before = start() if begins else [slots[i] for i in sums]
-                for slot, x in zip(writes, run(*before, *[slots[i] for i in reads]), strict=True):
+                for slot, x in zip(writes, run(*[slots[i] for i in reads], *before), strict=True):
                     slots[slot] = x
         elif isinstance(what, Send):
             copy, tag, slot = self.copying(step, what), what.tag, what.slot

@@ -195,3 +195,27 @@ def flat_shardings(shardings: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh
 def is_sharding(x: Any) -> bool:
     """Whether `x` is one sharding (and not a tree of them)."""
     return isinstance(x, NamedSharding | PartitionSpec | ShardSpec | str)
+
+
+def to_processes(x: Any, sharding: NamedSharding, name: str) -> Any:
+    """Argument `name` on devices of several processes: an array of all of them, or one of the host equal in each.
+
+    Raises:
+      MeshError: it is on devices of this process alone, or differs from what others pass.
+    """
+    if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype) and x.is_fully_addressable:
+        data = to_processes(jax.device_get(jax.random.key_data(x)), sharding, name)
+        return jax.random.wrap_key_data(data, impl=jax_compat.key_impl(x.dtype))
+    if isinstance(x, jax.Array) and x.is_fully_addressable and x.committed:
+        raise MeshError(
+            f"argument {name} is on devices of process {jax.process_index()} alone, {x.sharding}; allowed: an array"
+            " of the host that is the same in every process, or one of all devices"
+            " (jax.make_array_from_process_local_data)"
+        )
+    try:
+        return jax.device_put(x, sharding)
+    except AssertionError:
+        raise MeshError(
+            f"argument {name} is an array of the host, and not the same in process {jax.process_index()} as in the"
+            " first one; allowed: equal values, or an array of all devices (jax.make_array_from_process_local_data)"
+        ) from None

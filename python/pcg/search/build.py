@@ -18,6 +18,7 @@ from pcg.search.built import Built, Exchange, unmasked_of
 from pcg.search.choices import Annotated, Choices
 from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.read_structure import StructureReader
+from pcg.search.roles import PARTIAL
 from pcg.search.structure import Decision, Structure
 from pcg.search.table import Table, Tables
 from pcg.search.work import WorkCosts
@@ -115,6 +116,8 @@ class Builder:
         if op.name in CONSTRAINTS:
             return shardings.from_attr(op.attributes["spec"]), shardings.open_dims(op.attributes), None
         fixed = self._specs(op, shardings.result_specs)[ir.OpResult(d.of).result_number]
+        if PARTIAL in op.attributes:
+            return fixed, (), ir.StringAttr(op.attributes[PARTIAL]).value
         return fixed, (), "sum" if op.name == "stablehlo.while" and fixed is None and adds(d.of) else None
 
     def _specs(

@@ -11,6 +11,8 @@ from pcg.rules.traits import Trait
 
 #: Result attribute: number of the argument whose layout the result keeps (a training step's state).
 STATE = "pcg.state"
+#: Attribute of a barrier of one value: by which reduction the value may be partial.
+PARTIAL = "pcg.partial"
 #: Argument attribute of a constant that the program closed over: neither state nor data.
 CONSTANT = "pcg.constant"
 #: Argument attributes of donated memory.

@@ -33,6 +33,8 @@ class IslandRun:
     start: float
     """When the island began with it: it was launched, and what was before it was done."""
     end: float
+    planned: tuple[float, float] | None = None
+    """When it would begin and end by what pcg estimates; None if that is not known."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Runs:
     def seconds(self) -> float:
         """From the first start to the last end."""
         return max((r.end for r in self.runs), default=0.0) - min((r.start for r in self.runs), default=0.0)
+
+    def planned_seconds(self, island: str) -> float:
+        """How long an island would be busy by what pcg estimates."""
+        return sum(r.planned[1] - r.planned[0] for r in self.runs if r.island == island and r.planned is not None)
 
     def utilisation(self, island: str) -> float:
         """The part of the time that an island was busy."""
@@ -78,49 +84,64 @@ class Runs:
             write_events(path, self.events())
 
     def events(self) -> list[dict[str, Any]]:
-        """Of a trace: a process per island, a thread per client."""
+        """Of a trace: a process per island, a thread per client, measured, and one more, planned."""
         events: list[dict[str, Any]] = []
         clients = self.clients
         for i, island in enumerate(self.islands):
-            events += process(i, f"island {island}", {j: f"client {c}" for j, c in enumerate(clients)})
+            threads = {j: f"client {c}" for j, c in enumerate(clients)}
+            threads |= {len(clients) + j: f"client {c}, planned" for j, c in enumerate(clients)}
+            events += process(i, f"island {island}", threads)
         for r in self.runs:
             about = {"run": r.number, "waited_us": round((r.start - r.submitted) * 1e6, 1)}
             where = self.islands.index(r.island), clients.index(r.client)
             events.append(complete(r.program, r.client, *where, r.start, r.end - r.start, about))
+            if r.planned is not None:
+                begin, end = r.planned
+                row = where[0], len(clients) + where[1]
+                events.append(complete(r.program, r.client, *row, begin, end - begin, {"run": r.number}))
         return events
 
     def page(self) -> str:
-        """The document: a row per island, a colour per client."""
+        """The document: a row per island for what was measured, one for the plan below it, a colour per client."""
         title = "Runs on islands"
         rows = []
         for island in self.islands:
             shares = ", ".join(f"{client} {share:.1%}" for client, share in self.shares(island).items())
-            rows.append((island, f"{self.utilisation(island):.1%}", shares))
+            measured = sum(r.end - r.start for r in self.runs if r.island == island)
+            times = time_text(measured), time_text(self.planned_seconds(island))
+            rows.append((island, f"{self.utilisation(island):.1%}", *times, shares))
         parts = [f"<h1>{title}</h1>", f"<p>{len(self.runs)} runs in {time_text(self.seconds)}</p>"]
-        parts += [table(["island", "busy", "shares"], rows), "<figure>", self._drawing(), "</figure>"]
+        columns = ["island", "busy", "measured", "planned", "shares"]
+        parts += [table(columns, rows), "<figure>", self._drawing(), "</figure>"]
         return framed(title, parts, _STYLE)
 
     def _drawing(self) -> str:
-        begin = min((r.start for r in self.runs), default=0.0)
-        scale = _WIDTH / (self.seconds or 1.0)
-        height = _ROW * (len(self.islands) + 1)
+        planned = [r.planned for r in self.runs if r.planned is not None]
+        begin = min([r.start for r in self.runs] + [p[0] for p in planned], default=0.0)
+        end = max([r.end for r in self.runs] + [p[1] for p in planned], default=0.0)
+        scale = _WIDTH / ((end - begin) or 1.0)
+        height = _ROW * (2 * len(self.islands) + 1)
         lines = [f'<svg class="runs" width="{_LEFT + _WIDTH}" height="{height}">']
         for i, client in enumerate(self.clients):
             left = _LEFT + 120 * i
             lines.append(f'<rect x="{left}" y="4" width="14" height="14" fill="{_colour(i)}"/>')
             lines.append(f'<text x="{left + 20}" y="16">{escape(client)}</text>')
         for i, island in enumerate(self.islands):
-            y = _ROW * (i + 1)
-            lines.append(f'<text class="left" x="{_LEFT - 8}" y="{y + 16}">{escape(island)}</text>')
+            y = _ROW * (2 * i + 1)
+            for row, what in ((y, island), (y + _ROW, "planned")):
+                lines.append(f'<text class="left" x="{_LEFT - 8}" y="{row + 16}">{escape(what)}</text>')
             for r in self.runs:
                 if r.island != island:
                     continue
-                x, width = _LEFT + (r.start - begin) * scale, max((r.end - r.start) * scale, 0.5)
-                about = f"{r.program}, run {r.number} of {r.client}: {time_text(r.end - r.start)}"
-                lines.append(
-                    f'<rect x="{x:.1f}" y="{y + 2}" width="{width:.1f}" height="{_ROW - 4}"'
-                    f' fill="{_colour(self.clients.index(r.client))}"><title>{escape(about)}</title></rect>'
-                )
+                for row, times, what in ((y, (r.start, r.end), ""), (y + _ROW, r.planned, " planned")):
+                    if times is None:
+                        continue
+                    x, width = _LEFT + (times[0] - begin) * scale, max((times[1] - times[0]) * scale, 0.5)
+                    about = f"{r.program}, run {r.number} of {r.client}:{what} {time_text(times[1] - times[0])}"
+                    lines.append(
+                        f'<rect x="{x:.1f}" y="{row + 2}" width="{width:.1f}" height="{_ROW - 4}"'
+                        f' fill="{_colour(self.clients.index(r.client))}"><title>{escape(about)}</title></rect>'
+                    )
         return "\n".join([*lines, "</svg>"])
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.controller.scheduler import Scheduler, Ticket
+from pcg.controller.queues import Ticket
+from pcg.controller.scheduler import Scheduler
 
 
 @dataclass

@@ -215,6 +215,26 @@ def test_a_result_takes_over_a_donated_buffer():
         keep.check(31)
 
 
+@pytest.mark.parametrize(("takes", "donated", "freed"), [(None, 2, 0), ("", 0, 2), (": 1", 1, 1)])
+def test_a_call_takes_over_what_it_may(takes, donated, freed):
+    on = "#dist.shard_spec<@s, [[]], {}>"
+    own = "" if takes is None else f"takes = array<i64{takes}>, "
+    give = f"{{dist.spec = {on}, jax.buffer_donor = true}}"
+    module = load_module(f"""
+        "dist.mesh"() {{sym_name = "s", value = #dist.process_mesh<["x"], [2], []>}} : () -> ()
+        func.func private @f(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        func.func @main(%a: tensor<4xf32> {give}, %b: tensor<4xf32> {give}) -> tensor<4xf32> {{
+          %0 = call @f(%a, %b) {{{own}mesh = @s, in_specs = [{on}, {on}], out_specs = [{on}]}}
+            : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+          return %0 : tensor<4xf32>
+        }}""", CONTEXT)
+    Pipeline([AssignIslandsPass(assignment={"s": ("a", [0, 1])}), "lower-islands"]).run(module)
+    program = read_program(module)
+    call, *rest = program.streams["a"].instructions
+    assert (len(call.donates), [type(i) for i in rest]) == (donated, [Free] * freed)
+    assert peak_bytes(program, "a") == 2 * 16 + (0 if donated else 16)
+
+
 def test_slices_of_other_devices_take_no_memory():
     """Peaks are per device: slices of an island add up where they have devices in common."""
     for first, peak in ((0, 32), (1, 32), (2, 16)):

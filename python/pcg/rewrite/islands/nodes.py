@@ -18,6 +18,8 @@ from pcg.layout import Mesh, SpecError
 ISLAND = "island"
 #: On calls, transfers and sends: numbers of the operands that nothing reads behind them.
 LAST_USES = "last_uses"
+#: On calls: numbers of the operands whose buffers the call may take over behind their last use; without it any.
+TAKES = "takes"
 #: On an argument of an island's function, and on the function for all of its results: numbers in the program.
 ARGUMENT, RESULTS = "pcg.argument", "pcg.results"
 #: On arguments: the caller gives them up.  The second one only says that.
@@ -155,12 +157,22 @@ def is_donated(argument: ir.Value) -> bool:
 
 def last_uses(op: ir.Operation) -> list[int]:
     """Numbers of the operands that nothing reads behind an op."""
-    found = checks.entry(op.attributes, LAST_USES)
+    return _operands(op, LAST_USES) or []
+
+
+def takes(op: ir.Operation) -> list[int]:
+    """Numbers of the operands whose buffers a call may take over, if it reads them last."""
+    found = _operands(op, TAKES)
+    return list(range(len(op.operands))) if found is None else found
+
+
+def _operands(op: ir.Operation, name: str) -> list[int] | None:
+    found = checks.entry(op.attributes, name)
     if found is not None and not isinstance(found, ir.DenseI64ArrayAttr):
-        raise PcgError(f"'{op.name}' op: {LAST_USES} is {found}; allowed: array<i64: ...>", op)
-    numbers = [] if found is None else list(found)
-    if bad := [n for n in numbers if not 0 <= n < len(op.operands)]:
-        raise PcgError(f"'{op.name}' op: {LAST_USES} has {bad[0]}; it has {len(op.operands)} operands", op)
+        raise PcgError(f"'{op.name}' op: {name} is {found}; allowed: array<i64: ...>", op)
+    numbers = None if found is None else list(found)
+    if bad := [n for n in numbers or () if not 0 <= n < len(op.operands)]:
+        raise PcgError(f"'{op.name}' op: {name} has {bad[0]}; it has {len(op.operands)} operands", op)
     return numbers
 
 

@@ -132,7 +132,8 @@ class _StreamReader:
         reads = [self._use(v, op) for v in op.operands]
         ends = list(dict.fromkeys(op.operands[i] for i in nodes.last_uses(op)))
         if op.name == "func.call":
-            donated = [v for v in ends if reads.count(self.slot[v]) == 1]
+            taken = {op.operands[i] for i in nodes.takes(op)}
+            donated = [v for v in ends if v in taken and reads.count(self.slot[v]) == 1]
             donates = tuple(self._remove(v) for v in donated)
             ends = [v for v in ends if v not in donated]
             writes = tuple(self._define(r) for r in op.results)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from pcg.controller.streams import IslandProgram
-from pcg.driver.compilation import Compilation
 from pcg.layout import Mesh
+from pcg.runtime.device_program import DeviceProgram
+from pcg.runtime.islands.computation import Node
 from pcg.runtime.islands.future import Placed
 
 
@@ -25,15 +26,22 @@ class Function(Protocol):
         """File and line of the user's call, for errors."""
 
     @property
-    def compilation(self) -> Compilation:
+    def code(self) -> DeviceProgram:
         """What every device runs, and the layouts of arguments and results."""
+
+    @property
+    def seconds(self) -> float:
+        """What it takes, by estimate."""
 
     @property
     def workspace(self) -> int:
         """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Any]:
+        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over.
+
+        It returns the result, if there is one, else a sequence of them.
+        """
 
 
 class Unfinished(ABC):
@@ -53,6 +61,10 @@ class Unfinished(ABC):
 
 class Loaded(Protocol):
     """A program that a backend can run."""
+
+    @property
+    def program(self) -> IslandProgram:
+        """Its streams."""
 
     @property
     def name(self) -> str:
@@ -79,10 +91,10 @@ class Loaded(Protocol):
         """Whether runs may be `Unfinished`."""
 
     @property
-    def direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
-        """For a program of one computation, where this process launches it: `launch` without what several need.
+    def direct(self) -> Node | None:
+        """The node, for a program of one that this process launches: it reads the arguments and writes the results.
 
-        Takes values that are where the program wants them; returns results and the token of the island.
+        Its token is (a result, `Node.island`).
         """
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import jax
 from jax.sharding import NamedSharding
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Value
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import jax_compat
+from pcg.runtime.device_program import DeviceExecutable
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.placement import DeviceMesh
 
@@ -18,27 +22,57 @@ from pcg.runtime.placement import DeviceMesh
 Computation = Callable[[list[Any]], Sequence[Any]]
 
 
-def computation(
-    call: Callable[..., Sequence[Any]], names: tuple[str, str, str], sizes: Sequence[int], island: Island, gang: bool
-) -> Computation:
-    """A node of a program, put into the queues of an island.
+@dataclass(frozen=True)
+class Node:
+    """A node of a program, to be put into the queues of an island."""
 
-    Args:
-      call: what runs it on arrays.
-      names: of the program, the node, and the user's line.
-      sizes: bytes of each result.
-      gang: it has several devices.
-    """
-    smallest, count = sizes.index(min(sizes)), len(sizes)
+    call: Callable[..., Any]
+    """What runs it on arrays; it returns the result, if there is one, else a sequence of them."""
+    names: tuple[str, str, str]
+    """Of the program, the node, and the user's line."""
+    sizes: Sequence[int]
+    """Bytes of each result."""
+    island: Island
+    gang: bool
+    """It has several devices."""
+
+    @property
+    def smallest(self) -> int:
+        """The result that takes least to keep."""
+        return self.sizes.index(min(self.sizes))
+
+    def failed(self, error: Exception, arguments: Sequence[Any]) -> list[RunError]:
+        """What is in the place of its results."""
+        # What is an error already is not looked for before: nearly all calls have none.
+        lost = next((a for a in arguments if isinstance(a, RunError)), None)
+        return [lost or NodeError(*self.names, error).because(error)] * len(self.sizes)
+
+
+def call_of(executable: DeviceExecutable) -> Callable[..., Any]:
+    """What runs a device program as `Node.call` says."""
+    program = executable.program
+    # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than those of
+    # what was compiled ahead.
+    call: Callable[..., Any] = executable.jitted
+    if program.constants or executable.needs_x64 or executable.calls_host:
+        call = lambda *args: executable.call(args, {})  # noqa: E731
+    if len(program.results) == 1 and not (program.out_tree and jax.tree_util.treedef_is_leaf(program.out_tree)):
+        return lambda *args: call(*args)[0]
+    return call
+
+
+def computation(node: Node) -> Computation:
+    """What puts a node into the queues of its island."""
+    call, island, gang, smallest, one = node.call, node.island, node.gang, node.smallest, len(node.sizes) == 1
 
     def compute(arguments: list[Any]) -> Sequence[Any]:
         island.launched += 1
         try:
             out = call(*arguments)
         except Exception as error:
-            # What is an error already is not looked for before: nearly all calls have none.
-            lost = next((a for a in arguments if isinstance(a, RunError)), None)
-            return [lost or NodeError(*names, error).because(error)] * count
+            return node.failed(error, arguments)
+        if one:
+            out = (out,)
         island.newest = done = out[smallest]
         if gang:
             island.gang(done)
@@ -48,7 +82,11 @@ def computation(
 
 
 def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
-    """What copies arrays, of whatever layouts, to one; an error stays what it is."""
+    """What copies arrays, of whatever layouts, to one; an error stays what it is.
+
+    Args:
+      shape: of the array; of one of random keys, of the integers in it.
+    """
     known: dict[Any, Callable[[Any], Any]] = {}
 
     def copy(x: Any) -> Any:
@@ -56,10 +94,17 @@ def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
             return x
         found = known.get(x.sharding)
         if found is None:
-            found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
+            if jax_compat.is_key(x.dtype):  # whose copy is that of its integers
+                known[x.sharding] = found = functools.partial(_copy_key, copier(sharding, shape), x.dtype)
+            else:
+                known[x.sharding] = found = jax_compat.copying(x.sharding, sharding, shape)
         return found(x)
 
     return copy
+
+
+def _copy_key(copy: Callable[[Any], Any], dtype: Any, x: Any) -> Any:
+    return jax.random.wrap_key_data(copy(jax.random.key_data(x)), impl=jax_compat.key_impl(dtype))
 
 
 def sharding_of(value: Value, mesh: Mesh, devices: Sequence[Any]) -> NamedSharding:

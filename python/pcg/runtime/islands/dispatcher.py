@@ -9,71 +9,59 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
-from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
-from pcg.controller.store import Entry, ObjectStore
+from pcg.controller.queues import Ticket
+from pcg.controller.scheduler import IN_FLIGHT
+from pcg.controller.slices import Slice
+from pcg.controller.store import ClientUse, Entry
 from pcg.runtime.islands.backend import Loaded, Unfinished
-from pcg.runtime.islands.future import ShardedFuture
-from pcg.runtime.islands.open_runs import OpenRuns
-from pcg.runtime.islands.run import LaunchedAtOnce, Run
-from pcg.viz.runs import IslandRun
+from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.lane import Lane
+from pcg.runtime.islands.recorder import Recorder
+from pcg.runtime.islands.run import QuickRuns, Run
+from pcg.runtime.islands.run_launcher import RunLauncher
+from pcg.runtime.islands.short_path import ShortPath, short_path
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
-#: Seconds that a call waits itself for room in the queues, before a thread does.
-_BRIEFLY = 3e-4
+#: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
+#: which that was in vain, as programs take longer.
+_BRIEFLY, _IN_VAIN = 3e-4, 32
 #: Seconds until a run must be launched, unless its client says otherwise.
 DEADLINE = 3600.0
 
 
-class Dispatcher:
+class Dispatcher(RunLauncher):
     """All that is shared by the clients of a controller: scheduler, store, runs in flight.
 
     Args:
       islands: bytes per device of each island that programs may use, None: not limited.
+      host: bytes of host memory for results that make room on devices, where memory is limited.
     """
 
-    def __init__(self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT) -> None:
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self.scheduler = Scheduler(policy, cap)
-        self.store = ObjectStore()
-        self._runs: dict[Ticket, Run] = {}
-        self._in_flight: dict[str, deque[tuple[Run | LaunchedAtOnce, Any]]] = {}
-        self.most: dict[str, int] = {}
-        """By island, programs in flight at once, the most so far."""
-        self._idle_since: dict[str, float] = {}
-        self._threads: dict[str, threading.Thread] = {}
+    def __init__(
+        self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT, host: int = 0
+    ) -> None:
+        super().__init__(policy, cap, host, self._unparked)
         self._closed = False
-        self._launching = False
-        """Whether a thread is launching: one does at a time, without the lock, so that others can submit meanwhile."""
-        self._open = OpenRuns()
-        self._resuming = 0
-        """Threads that want to put more of an open run into queues: others wait until they have."""
         self._number = 0
-        self._record: list[IslandRun] | None = None
-        self._recording_since = 0.0
         for name, memory in islands.items():
             self.add_island(name, memory)
-
-    def add_island(self, name: str, memory: int | None = None) -> None:
-        with self._lock:
-            self.scheduler.add_island(name, memory)
-            self._in_flight[name] = deque()
-            self.most[name] = 0
-            self._idle_since[name] = time.perf_counter()
 
     # -- submitting ----------------------------------------------------------------------------
 
     def submit(
-        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float = DEADLINE
-    ) -> list[ShardedFuture]:
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float = DEADLINE,
+        into: Sequence[ShardedFuture] = (),
+    ) -> list[ShardedFuture]:  # fmt: skip
         """Run a program; `arguments` are arrays on the host or on devices, or futures.
+
+        Returns its results, which are `into`, if given.
 
         Raises:
           MemoryError: it can never fit.
@@ -82,415 +70,276 @@ class Dispatcher:
         with self._lock:
             if self._closed:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
+            lanes = self._lanes_of(loaded)
             self._collect()
             if self._open.waits(client, loaded, arguments):
-                run, futures = self._run(client, loaded, arguments, seconds)
+                waiting = Ticket(0, client, loaded.name, loaded.islands, {})
+                run, futures = self._run(client, loaded, arguments, waiting, seconds, into)
                 self._open.parked.append(run)
+                self._watch(lanes[0])
                 return futures
-            after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            ticket = self._start_at_once(client, loaded) if not (after or self._launching or self._resuming) else None
-            at_once = ticket is not None
-            if ticket is None:
-                ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
-            run, futures = self._run(client, loaded, arguments, seconds)
-            run.ticket = ticket
-            if loaded.exchanges:
-                self._open.open(run)
-            if at_once:
-                self._launching = True
-            else:
-                self._runs[ticket] = run
-                for name in loaded.islands:
-                    self._watch(name)
-                self._changed.notify_all()
-        if at_once:
-            launched: tuple[Any, Any] = [], {}
+            given = [a for a in arguments if type(a) is ShardedFuture]
+            after = [a._run.ticket for a in given if not a._run.ticket.launched]
+            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
+        found = None
+        if not after and not self._open.going_on and self._launching.take():
             try:
-                launched = self._launch(run)
-            except BaseException as error:  # Ctrl-C, say: what was not launched has no values
-                lost = Cancelled(f"program {loaded.name} was interrupted: {type(error).__name__}")
-                launched = [lost] * len(run.entries), {}
-                raise
+                found = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
             finally:
-                with self._lock:
-                    self._launching = False
-                    self._launched(run, *launched)
-                    if self._runs or self._record is not None or self._resuming:
-                        self._changed.notify_all()
-        return futures
+                self._launching.give()
+        if found is None:
+            with self._lock:
+                self._lanes_of(loaded)
+                ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
+                run, found = self._run(client, loaded, arguments, ticket, seconds, into)
+                if loaded.exchanges:
+                    self._opened(run)
+                self._queue(run, lanes)
+        elif self._runs or self._recorder is not None:
+            with self._lock:
+                self._wake()
+        return found
+
+    def _queue(self, run: Run, lanes: Sequence[Lane]) -> None:
+        """A run that has a ticket waits."""
+        self._runs[run.ticket] = run
+        for lane in lanes:
+            lane.room = 0  # the short path goes no further
+            self._watch(lane)
+
+    def _opened(self, run: Run) -> None:
+        """A run is open: until it is not, the short path, which does not look at open runs, launches nothing."""
+        self._open.open(run)
+        for lane in self._lanes.values():
+            lane.room = 0
+        self._watch(self._lanes[run.loaded.islands[0]])
+
+    def _unparked(self, run: Run) -> None:
+        """A parked run waits as others do."""
+        loaded = run.loaded
+        try:
+            lanes = self._lanes_of(loaded)
+            given = [a for a in run.arguments if type(a) is ShardedFuture]
+            after = [a._run.ticket for a in given if not a._run.ticket.launched]
+            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
+            run.ticket = self.scheduler.submit(run.client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
+        except (RunError, MemoryError) as error:
+            self._give_up(run, error if isinstance(error, RunError) else RunError(str(error)))
+            return
+        run.reads = run.ticket.reads
+        self._queue(run, lanes)
 
     def _run(
-        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float
-    ) -> tuple[Run, list[ShardedFuture]]:
-        """A run, and its results."""
+        self, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, seconds: float,
+        into: Sequence[ShardedFuture],
+    ) -> tuple[Run, list[ShardedFuture]]:  # fmt: skip
+        """A run, and the futures of its results."""
         self._number += 1
-        put, number = self.store.put, self._number
-        entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
-        run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
-        futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+        run = Run(self._number, client, loaded, arguments, ticket, time.monotonic() + seconds)
+        if self._recorder is not None:
+            self._recorder.submitted(run)
+        futures = []
+        for i, (what, island, nbytes) in enumerate(loaded.outputs):
+            future = ShardedFuture.of(run, what, into[i] if into else None)
+            futures.append(future)
+            run.results.append(self.store.put(future, client, run.number, island, nbytes))
         return run, futures
 
-    def quick(
-        self, client: str, loaded: Loaded, placed: Sequence[Any]
-    ) -> Callable[[Sequence[Any]], list[ShardedFuture] | None] | None:
-        """`submit` of a program of one computation, for futures that are as `placed` says.
-
-        What it returns does nothing, and returns None, where that is not all there is to do: something waits, an
-        argument is not computed yet by a launched program, or is elsewhere.  None if the program is another one.
-        """
-        direct = loaded.direct
-        if direct is None or self.scheduler.queues[loaded.islands[0]].memory is not None:
-            return None
-        island = loaded.islands[0]
-        queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
-        outputs = [(out[0], out[2]) for out in loaded.outputs]
-        done = LaunchedAtOnce(loaded)
-        count = len(placed)
-
-        def run(args: Sequence[Any]) -> list[ShardedFuture] | None:
-            if len(args) != count:
+    def _at_once(
+        self, client: str, loaded: Loaded, arguments: list[Any], lanes: Sequence[Lane], reads: tuple[Entry, ...],
+        seconds: float, into: Sequence[ShardedFuture],
+    ) -> list[ShardedFuture] | None:  # fmt: skip
+        """Launch a run that nothing is in front of; None if something is.  By who launches."""
+        with self._lock:
+            ticket = self._start_at_once(client, loaded, lanes, reads)
+            if ticket is None:
                 return None
-            values = []
-            for a, p in zip(args, placed, strict=True):
-                if type(a) is not ShardedFuture or a.placed is not p:
-                    return None
-                values.append(a._entry.value)
-            with lock:
-                if self._launching or self._record is not None or self._resuming:
-                    return None
-                if queue.in_flight >= queue.cap:
-                    self._collect()
-                if (
-                    queue.waiting
-                    or queue.in_flight >= queue.cap
-                    or self._closed
-                    or self._in_flight.get(island) is not in_flight
-                ):
-                    return None
-                for value in values:
-                    if value is None or isinstance(value, RunError) or value.is_deleted():
-                        return None
-                self._launching = True
-            out: Sequence[Any] = ()
-            try:
-                out, token = direct(values)
-            finally:
-                if not out:  # Ctrl-C, say
-                    with lock:
-                        self._launching = False
-                        self._changed.notify_all()
-            with lock:
-                self._launching = False
-                if self._runs or self._resuming:
-                    self._changed.notify_all()
-                if token is not None and self._in_flight.get(island) is in_flight:
-                    queue.in_flight += 1
-                    in_flight.append((done, token))
-                    if queue.in_flight > self.most[island]:
-                        self.most[island] = queue.in_flight
-                self._number = number = self._number + 1
-                futures = []
-                for (what, nbytes), value in zip(outputs, out, strict=True):
-                    entry = put(client, number, island, nbytes)
-                    entry.value = value
-                    futures.append(ShardedFuture(entry, done, self, what))
-            return futures
+            run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
+            self._read(run)
+            if loaded.exchanges:
+                self._opened(run)
+        launched: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished = [], {}
+        try:
+            launched = self._launch(run)
+        except BaseException as error:  # Ctrl-C, say: what was not launched has no values
+            lost = Cancelled(f"program {loaded.name} was interrupted: {type(error).__name__}")
+            launched = [lost] * len(futures), {}
+            raise
+        finally:
+            with self._lock:
+                self._launched(run, launched)
+        return futures
 
-        return run
-
-    def _start_at_once(self, client: str, loaded: Loaded) -> Ticket | None:
-        """A launched run, if nothing is in front of it."""
+    def _lanes_of(self, loaded: Loaded) -> list[Lane]:
         for name in loaded.islands:
-            if name not in self._in_flight:
+            if name not in self._lanes:
                 raise IslandFailed(name, loaded.name, "it is gone")
+        return [self._lanes[name] for name in loaded.islands]
+
+    def _reads(self, futures: Sequence[ShardedFuture]) -> tuple[Entry, ...]:
+        """What is known of futures that have buffers, or will have."""
+        found = (self.store.entries.get(weakref.ref(a)) for a in futures if not isinstance(a._value, RunError))
+        return tuple(dict.fromkeys(entry for entry in found if entry is not None))
+
+    def _start_at_once(
+        self, client: str, loaded: Loaded, lanes: Sequence[Lane], reads: tuple[Entry, ...]
+    ) -> Ticket | None:
+        """A launched run, if nothing is in front of it; by who launches."""
+        for lane in lanes:
+            lane.flush()
         start = self.scheduler.start_at_once
-        ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
-        if ticket is None and not any(self._waits(name) for name in loaded.islands):
-            # Of programs that are over in no time it is quicker to wait for one than to have a thread do so.
-            end = time.perf_counter() + _BRIEFLY
-            while ticket is None and time.perf_counter() < end:
-                self._collect()
-                ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
+        ticket = start(client, loaded.name, loaded.islands, loaded.nbytes, reads)
+        if ticket is None:
+            full = [lane for lane in lanes if lane.queue.in_flight >= lane.queue.cap]
+            if any(lane.impatient or self._waits(lane) for lane in full):
+                for lane in full:
+                    lane.impatient = max(lane.impatient - 1, 0)
+            elif full:
+                # Of programs that are over in no time it is quicker to wait for one than to have a thread do so.
+                end = time.perf_counter() + _BRIEFLY
+                while ticket is None and time.perf_counter() < end:
+                    self._collect()
+                    ticket = start(client, loaded.name, loaded.islands, loaded.nbytes, reads)
+                for lane in full:
+                    lane.impatient = 0 if ticket is not None else _IN_VAIN
         return ticket
 
-    def _launch(self, run: Run) -> tuple[Any, Any]:
-        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock.
+    def quick(
+        self, client: str, loaded: Loaded, placed: Sequence[Placed], slice: Slice, version: int
+    ) -> ShortPath | None:
+        """`submit` of a program of one computation, for futures that are as `placed` says, while its slice is there.
 
-        Of a run that is not finished: the backend's `Unfinished`, and None.
+        None if the program is another one.  What it returns does nothing, and returns None, where that is not all
+        there is to do: something waits, an argument is not computed yet by a launched program, or is elsewhere.
         """
-        arguments: list[Any] = []
-        lost: RunError | None = None
-        for a in run.arguments:
-            if type(a) is ShardedFuture:
-                a = a._entry.value
-                if isinstance(a, RunError):
-                    lost = lost or a
-                elif a is None or a.is_deleted():  # jax would crash
-                    lost = Cancelled(f"program {run.program}: an argument was donated to an earlier program, or freed")
-            arguments.append(a)
-        run.arguments = []
-        run.started = time.perf_counter()
-        if lost is None:
-            try:
-                launched = run.loaded.launch(arguments)
-                return (launched, None) if isinstance(launched, Unfinished) else launched
-            except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
-                lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
-                lost.because(error)
-        return [lost] * len(run.loaded.outputs), {}
-
-    def _launched(self, run: Run, values: Any, tokens: Any) -> None:
-        """Note that a run, as `_launch` returned it, is in the queues of its devices, or a part of it."""
-        if tokens is None:
-            if run in self._open:  # else its island is gone
-                self._open.unfinished[run] = values
-                values.start(lambda: self._go_on(run))
-            return
-        for entry, value in zip(run.entries, values, strict=True):
-            if entry.handle in self.store.entries:  # else it was freed meanwhile, or its island is gone
-                entry.value = value
-        run.launched = True
-        for name in run.loaded.islands:
-            if name in tokens and name in self._in_flight:
-                self._in_flight[name].append((run, tokens[name]))
-                self.most[name] = max(self.most[name], len(self._in_flight[name]))
-            else:
-                self._finished(run, name, None)
-        if run in self._open:
-            self._close(run)
-
-    def _finished(self, run: Run | LaunchedAtOnce, island: str, seconds: float | None) -> None:
-        if isinstance(run, LaunchedAtOnce):
-            if (queue := self.scheduler.queues.get(island)) is not None:
-                queue.in_flight -= 1
-            return
-        run.left -= 1
-        # What was freed before the run was done is not kept.
-        kept = 0
-        for e in run.entries:
-            if e.island == island and e.handle in self.store.entries:
-                e.kept = True
-                kept += e.nbytes
-        assert run.ticket is not None
-        self.scheduler.finished(run.ticket, island, seconds, kept)
-        if not run.left:
-            run.entries = []
-
-    def _collect(self) -> None:
-        """Count what was freed, and what is done."""
-        for entry in self.store.freed():
-            self._release(entry)
-        for name, runs in self._in_flight.items():
-            while runs and runs[0][0].loaded.ready(runs[0][1]):
-                run, _ = runs.popleft()
-                now = time.perf_counter()
-                # Where nobody waits nobody needs to know how long a program takes.
-                start = max(run.started, self._idle_since[name])
-                seconds = now - start if self._runs and run.started else None
-                self._note(run, name, start, now)
-                self._idle_since[name] = now
-                self._finished(run, name, seconds)
-
-    def _release(self, entry: Entry) -> None:
-        """The bytes of a freed buffer are free, if its run is done; else it never keeps them."""
-        if entry.kept:
-            self.scheduler.release(entry.island, entry.nbytes)
-
-    def _pump(self) -> None:
-        """Launch what can be launched, unless another thread does."""
-        if self._launching:
-            return
-        self._launching = True
-        try:
-            for ticket in self.scheduler.launch():
-                run = self._runs.pop(ticket)
-                self._lock.release()
-                try:
-                    launched = self._launch(run)
-                finally:
-                    self._lock.acquire()
-                self._launched(run, *launched)
-        finally:
-            self._launching = False
-        self._changed.notify_all()
-
-    # -- open runs -----------------------------------------------------------------------------
-
-    def _go_on(self, run: Run) -> None:
-        """Put more of an open run into queues, as the thread that launches."""
+        lane = self._lanes.get(loaded.islands[0])
+        if lane is None or lane.queue.memory is not None:
+            return None
         with self._lock:
-            self._resuming += 1
-            try:
-                while self._launching and run in self._open.unfinished:
-                    self._changed.wait(_LOOK)
-            finally:
-                self._resuming -= 1
-            unfinished = self._open.unfinished.get(run)
-            if unfinished is None:
-                return
-            self._launching = True
-        try:
-            found: tuple[Any, Any] | None = unfinished.advance()
-        except Exception as error:  # a fault of the backend's own is the run's, too
-            lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
-            found = [lost] * len(run.entries), {}
+            return short_path(
+                client, loaded, placed, slice, version, lane, self.store, self._launching, self._settle, self._runs,
+                self._wake_all,
+            )  # fmt: skip
+
+    def _settle(self, lane: Lane, quick: QuickRuns) -> bool:
+        """Count what the short path has launched; whether it may launch more.  By who launches, without the lock."""
         with self._lock:
-            self._launching = False
-            if found is not None and run in self._open.unfinished:
-                self._launched(run, *found)
-            self._pump()
-
-    def _close(self, run: Run) -> None:
-        """An open run has results: those that wait for it may be launched."""
-        self._open.close(run)
-        for other in self._open.ready():
-            after = [a._run.ticket for a in other.arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            loaded = other.loaded
-            try:
-                for name in loaded.islands:
-                    if name not in self._in_flight:
-                        raise IslandFailed(name, f"{other.number} of {other.program}", "it is gone")
-                ticket = self.scheduler.submit(other.client, loaded.name, loaded.islands, loaded.nbytes, after)
-            except (RunError, MemoryError) as error:
-                self._lost(other, error if isinstance(error, RunError) else RunError(str(error)))
-                continue
-            other.ticket = ticket
-            self._runs[ticket] = other
-            if loaded.exchanges:
-                self._open.open(other)
-            for name in loaded.islands:
-                self._watch(name)
-        self._changed.notify_all()
-
-    def _lost(self, run: Run, error: RunError) -> None:
-        """A run that is parked, or not finished, has an error for results."""
-        if run in self._open.parked:
-            self._open.parked.remove(run)
-        run.arguments = []
-        run.launched = True
-        for entry in run.entries:
-            if self.store.remove(entry, error):
-                self._release(entry)
-        if run.ticket is not None:
-            for name in run.loaded.islands:
-                self._finished(run, name, None)
-        if run in self._open:
-            self._close(run)
-        self._changed.notify_all()
+            lane.flush()
+            self._collect()
+            if self._closed or lane.gone or lane.queue.waiting or self._recorder is not None or self._open:
+                return False
+            return lane.allow(quick)
 
     # -- waiting -------------------------------------------------------------------------------
 
-    def _watch(self, island: str) -> None:
+    def _watch(self, lane: Lane) -> None:
         """Have a thread that goes on when the runs in flight on an island are done."""
-        if island not in self._threads:
-            thread = threading.Thread(target=self._serve, args=(island,), name=f"pcg island {island}", daemon=True)
-            self._threads[island] = thread
-            thread.start()
+        if lane.thread is None:
+            lane.thread = threading.Thread(target=self._serve, args=(lane,), name=f"pcg {lane.name}", daemon=True)
+            lane.thread.start()
+        lane.wake.notify()
 
-    def _serve(self, island: str) -> None:
+    def _wake(self) -> None:
+        for lane in self._lanes.values():
+            if lane.thread is not None:
+                lane.wake.notify()
+
+    def _wake_all(self) -> None:
+        with self._lock:
+            self._wake()
+
+    def _serve(self, lane: Lane) -> None:
         while True:
             with self._lock:
-                while not self._waits(island):
-                    if self._closed or island not in self._in_flight:
+                while not self._waits(lane):
+                    if self._closed or lane.gone:
                         return
-                    self._changed.wait()
+                    lane.wake.wait()
                 self._collect()
                 self._expire()
                 self._pump()
-                runs = self._in_flight.get(island)
-                if runs is None:
+                if lane.gone:
                     return
-                if not runs:
+                if not lane.runs:
                     # It waits for another island, or for memory that a client frees.
-                    self._changed.wait(_LOOK)
+                    lane.wake.wait(_LOOK)
                     continue
-                run, token = runs[0]
+                run, token, _ = lane.runs[0]
             run.loaded.wait(token)
-            end = time.perf_counter()
-            with self._lock:
-                if not runs or runs[0][0] is not run:
-                    continue  # somebody else has seen that it is done
-                runs.popleft()
-                start = max(run.started, self._idle_since[island])
-                self._idle_since[island] = end
-                self._note(run, island, start, end)
-                self._finished(run, island, end - start)
-                self._pump()
+            del run, token
 
-    def _waits(self, island: str) -> bool:
+    def _waits(self, lane: Lane) -> bool:
         """Whether a thread is to wait for what is in flight on an island."""
-        queue = self.scheduler.queues.get(island)
-        recorded = self._record is not None and bool(self._in_flight.get(island))
-        return recorded or (queue is not None and bool(queue.waiting))
-
-    # -- recording -----------------------------------------------------------------------------
+        if self._open and self._open.on(lane.name):
+            return True
+        return bool(lane.queue.waiting) or (self._recorder is not None and bool(lane.runs))
 
     @contextmanager
-    def recorded(self) -> Iterator[list[IslandRun]]:
-        """The runs that are done meanwhile, in a list that is complete at the end."""
+    def recorded(self) -> Iterator[Recorder]:
+        """What notes the runs that are done meanwhile; it has all of them at the end."""
         self.drain()
         with self._lock:
-            self._record, self._recording_since = [], time.perf_counter()
-            found = self._record
-            for name in self._in_flight:
-                self._watch(name)
+            self._recorder = recorder = Recorder()
+            for lane in self._lanes.values():
+                lane.room = 0
+                self._watch(lane)
         try:
-            yield found
+            yield recorder
         finally:
             self.drain()
             with self._lock:
-                self._record = None
-
-    def _note(self, run: Run | LaunchedAtOnce, island: str, start: float, end: float) -> None:
-        if self._record is not None and isinstance(run, Run):
-            zero = self._recording_since
-            times = run.submitted - zero, max(start, zero) - zero, end - zero
-            self._record.append(IslandRun(island, run.client, run.program, run.number, *times))
+                self._recorder = None
 
     def _expire(self) -> None:
         """Runs whose deadline has passed while they waited have no results."""
         now = time.monotonic()
         for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
             why = self.scheduler.why_waiting(ticket)
+            if self._host:
+                why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
             self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
         for run in [r for r in (*self._open.unfinished, *self._open.parked) if r.deadline < now]:
             why = "rows of an exchange" if run in self._open else "an earlier program, with an exchange"
-            self._lost(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
+            self._lose_open(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
 
     def _give_up(self, run: Run, error: RunError) -> None:
         """A run that waits gets no turn: its results are an error."""
-        assert run.ticket is not None
         self.scheduler.withdraw(run.ticket)
         self._runs.pop(run.ticket, None)
         run.arguments = []
-        run.launched = True
-        for entry in run.entries:
-            self.store.remove(entry, error)
-        if run in self._open:
-            self._close(run)
-        self._changed.notify_all()
-
-    def wait_for_launch(self, run: Run | LaunchedAtOnce) -> None:
-        """Wait until a run is launched, or has failed."""
-        with self._lock:
-            while not run.launched:
-                self._changed.wait(_LOOK)
-                if self._open:
-                    self._expire()
+        for reference in run.results:
+            self.store.remove(reference, error)
+        run.is_launched()
+        self._open.close(run)
 
     def drain(self) -> None:
         """Wait until nothing waits and nothing is in flight."""
         while True:
             with self._lock:
+                if free := self._launching.take():
+                    for lane in self._lanes.values():
+                        lane.flush()
+                    self._launching.give()
                 self._collect()
-                left = next((q[-1] for q in self._in_flight.values() if q), None)
-                if left is None and not (self._runs or self._launching or self._open):
+                left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
+                if left is None and free and not (self._runs or self._open):
                     return
                 if left is None:
-                    self._expire()
-                    self._changed.wait(_LOOK)
+                    self._idle.wait(_LOOK)
                     continue
             left[0].loaded.wait(left[1])
+
+    def use(self, client: str) -> ClientUse:
+        """What a client uses now."""
+        with self._lock:
+            self._collect()
+            in_flight = 0
+            for lane in self._lanes.values():
+                in_flight += sum(count for run, _, count in lane.runs if run.client == client)
+                if lane.pending and lane.quick is not None and lane.quick.client == client:
+                    in_flight += lane.pending
+            parked = sum(run.client == client for run in self._open.parked)
+            return self.store.use(client, self.scheduler.queued(client) + parked, in_flight)
 
     # -- leaving -------------------------------------------------------------------------------
 
@@ -502,11 +351,10 @@ class Dispatcher:
                 if (run := self._runs.get(ticket)) is not None:
                     self._give_up(run, error)
             for run in [r for r in self._open.parked if r.client == client]:
-                self._lost(run, error)
+                self._lose_open(run, error)
             self._collect()
-            for entry in self.store.of_client(client):
-                if self.store.remove(entry, error):
-                    self._release(entry)
+            self._remove(self.store.of_client(client), error)
+            self.store.forget(client)
             self._pump()
 
     def lose(self, island: str, cause: str) -> None:
@@ -515,15 +363,17 @@ class Dispatcher:
             for ticket in self.scheduler.remove_island(island):
                 if (waiting := self._runs.get(ticket)) is not None:
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
-            for open_run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
-                self._lost(open_run, IslandFailed(island, f"{open_run.number} of {open_run.program}", cause))
-            for run, _ in self._in_flight.pop(island):
-                for entry in run.entries:
-                    if self.store.remove(entry, IslandFailed(island, f"{run.number} of {run.program}", cause)):
-                        self._release(entry)
-            for entry in [e for e in self.store.entries.values() if e.island == island]:
-                self.store.remove(entry, IslandFailed(island, str(entry.run), cause))
-            self._threads.pop(island, None)
+            lane = self._lanes.pop(island)
+            lane.gone, lane.room = True, 0
+            for run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lose_open(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+            for run, _, _ in lane.runs:
+                if isinstance(run, Run):
+                    self._remove(run.results, IslandFailed(island, f"{run.number} of {run.program}", cause))
+            for reference in self.store.of_island(island):
+                entry = self.store.entries[reference]
+                self.store.remove(reference, IslandFailed(island, str(entry.run), cause))
+            lane.wake.notify_all()
             self._pump()
 
     def close(self) -> None:
@@ -531,6 +381,9 @@ class Dispatcher:
         self.drain()
         with self._lock:
             self._closed = True
-            self._changed.notify_all()
-        for thread in self._threads.values():
+            for lane in self._lanes.values():
+                lane.room = 0
+            self._wake()
+            threads = [lane.thread for lane in self._lanes.values() if lane.thread is not None]
+        for thread in threads:
             thread.join(timeout=10)

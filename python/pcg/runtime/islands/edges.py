@@ -28,47 +28,59 @@ from jax.experimental import transfer
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from pcg.controller.faults import RunError
+from pcg.controller.routes import Route
 from pcg.controller.streams import Value
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import sharding_of
+from pcg.runtime.islands.pieces import Absent, joins, kinds, takes
 
 #: Sockets between two processes.
 _SOCKETS = 4
 #: Bytes that are sent at once: 8 MB take 6 ms so, and 14 to 41 with what jax chooses.
 _CHUNK = 256 << 10
-#: Messages of a run at most.
-_TAGS = 1 << 20
+#: Messages of a run at most, and processes of an island.
+_TAGS, _PROCESSES = 1 << 20, 1 << 10
 
 
 class Edges:
-    """One process's end of all messages."""
+    """One process's end of all messages.
 
-    def __init__(self, devices: Sequence[Any]) -> None:
+    Args:
+      host: the address of this machine, where others pull from.
+    """
+
+    def __init__(self, devices: Sequence[Any], host: str) -> None:
         self.devices = devices
-        here = "127.0.0.1:0"
-        self._server = transfer.start_transfer_server(devices[0].client, here, [here] * _SOCKETS, transfer_size=_CHUNK)
-        self._peers: dict[str, Any] = {}
+        here, client = f"{host}:0", jax.local_devices()[0].client
+        self._server = transfer.start_transfer_server(client, here, [here] * _SOCKETS, transfer_size=_CHUNK)
+        self._peers: dict[str, Sequence[Any]] = {}
 
     @property
     def address(self) -> str:
         """Where others pull from."""
         return str(self._server.address())
 
-    def connect(self, addresses: Mapping[str, str | None]) -> None:
-        """Other islands are at these addresses, or gone."""
-        for island, address in addresses.items():
-            self._peers[island] = None if address is None else self._server.connect(address)
+    def connect(self, addresses: Mapping[str, Sequence[str]]) -> None:
+        """Processes of other islands are at these addresses; those of an island without are gone."""
+        for island, own in addresses.items():
+            self._peers[island] = [self._server.connect(address) for address in own]
 
-    def sender(self, value: Value, mesh: Mesh, near: Sequence[Any]) -> Callable[[int, int, Any], None]:
+    def sender(
+        self, value: Value, mesh: Mesh, devices: Sequence[Any], route: Route | None
+    ) -> Callable[[int, int, Any], None]:
         """What arms a value, as (run, tag, array or error).
 
         Args:
-          mesh: of the receiver's slice.
-          near: this island's devices, those that have the value first.
+          value, mesh: as the receiver has it.
+          devices: of the slice that it comes from.
+          route: of its shards, if one of the islands has several processes.
         """
+        if route is not None:
+            return self._piecewise(value, mesh, devices, route)
+        near = [*devices, *(d for d in self.devices if d not in devices)]
         if mesh.size <= len(near):
             target: Sharding = sharding_of(value, mesh, near[: mesh.size])
         else:
@@ -78,35 +90,62 @@ class Edges:
 
         def send(run: int, tag: int, x: Any) -> None:
             if isinstance(x, RunError):
-                self._server.await_pull(run * _TAGS + tag, [transfer.make_error_array(kind, str(x))])
+                self._server.await_pull(_number(run, tag), [transfer.make_error_array(kind, str(x))])
                 return
             if jax_compat.is_key(x.dtype):
                 x = jax.random.key_data(x)
             copy = copies.get(x.sharding)
             if copy is None:
                 copy = copies[x.sharding] = _copying(x.sharding, target, value.shape)
-            self._server.await_pull(run * _TAGS + tag, [copy(x)])
+            self._server.await_pull(_number(run, tag), [copy(x)])
 
         return send
 
-    def receiver(self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, most: int, key: str | None) -> Any:
+    def _piecewise(
+        self, value: Value, mesh: Mesh, devices: Sequence[Any], route: Route
+    ) -> Callable[[int, int, Any], None]:  # fmt: skip
+        rank = jax.process_index()
+        take = takes(value, mesh, devices, route)
+        parts = {q: which for q in sorted(set(route.receivers)) if (which := route.between(rank, q))}
+
+        def send(run: int, tag: int, x: Any) -> None:
+            lost = isinstance(x, RunError)
+            pieces = {} if lost else take(x)
+            for q, which in parts.items():
+                if lost:
+                    own = kinds(value, mesh, [devices[route.sources[i]] for i in which], which)
+                    found = [transfer.make_error_array(kind, str(x)) for kind in own]
+                else:
+                    found = [pieces[i] for i in which]
+                self._server.await_pull(_number(run, tag, q), found)
+
+        return send
+
+    def receiver(
+        self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, most: int, key: str | None,
+        route: Route | None,
+    ) -> tuple[Callable[[int, int], Any], Callable[[Any], Any]]:  # fmt: skip
         """What pulls a value, as (run, tag) -> x, and what makes the array of that, for which nobody needs to wait.
 
         Args:
           devices: of the slice that receives.
           peer: the island that it comes from, which has `most` devices.
           key: the generator, if it is an array of random keys.
+          route: of its shards, if one of the islands has several processes.
 
         Raises:
           RunError: the peer is gone.
         """
+        if route is not None:
+            join = self._joining(value, mesh, devices, peer, route)
+            return lambda run, tag: join(run, tag, key), lambda x: x
         own = sharding_of(value, mesh, devices)
         gathered = mesh.size > most
         kind = _kind(value, SingleDeviceSharding(devices[0]) if gathered else own)
         distribute = functools.partial(jax.device_put, device=own) if gathered else _all_or_none(own)
 
         def pull(run: int, tag: int) -> Any:
-            return self.take(peer, run * _TAGS + tag, kind)
+            return self.take(peer, _number(run, tag), kind)
 
         def finish(x: Any) -> Any:
             x = distribute(x)
@@ -115,14 +154,12 @@ class Edges:
         return pull, finish
 
     def take(self, peer: str, number: int, kind: jax.ShapeDtypeStruct) -> Any:
-        """Pull what another island has armed, or will, under a number.
+        """Pull what another island, of one process, has armed, or will, under a number.
 
         Raises:
           RunError: the island is gone.
         """
-        link = self._peers.get(peer)
-        if link is None:
-            raise RunError(f"island {peer}, which a message is from, is gone")
+        (link,) = self._links(peer)
         (x,) = link.pull(number, [kind])
         return x
 
@@ -134,6 +171,52 @@ class Edges:
         """Let others pull an error in place of an array of one device."""
         kind = jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=SingleDeviceSharding(device))
         self.arm(number, transfer.make_error_array(kind, str(error)))
+
+    def _joining(
+        self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, route: Route
+    ) -> Callable[[int, int, str | None], Any]:  # fmt: skip
+        rank = jax.process_index()
+        join = joins(value, mesh, devices)
+        parts = {
+            p: (which, kinds(value, mesh, [devices[i] for i in which], which))
+            for p in sorted(set(route.senders)) if (which := route.between(p, rank))
+        }  # fmt: skip
+
+        def receive(run: int, tag: int, key: str | None) -> Any:
+            links = self._links(peer)
+            pieces: dict[int, Any] = {}
+            for p, (which, own) in parts.items():
+                pieces.update(zip(which, links[p].pull(_number(run, tag, rank), own), strict=True))
+            return join(pieces, key)
+
+        return receive
+
+    def mover(
+        self, value: Value, mesh: Mesh, source: Sequence[Any], target: Sequence[Any], island: str, route: Route
+    ) -> Callable[[int, int, Any], Any]:
+        """What brings a value to other devices of this island, as (run, tag, array or error) -> array or error."""
+        send = self._piecewise(value, mesh, source, route)
+        receive = self._joining(value, mesh, target, island, route)
+
+        def move(run: int, tag: int, x: Any) -> Any:
+            if isinstance(x, Absent):
+                return receive(run, tag, x.key)
+            key = jax_compat.key_impl(x.dtype) if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype) else None
+            send(run, tag, x)
+            return receive(run, tag, key)
+
+        return move
+
+    def _links(self, peer: str) -> Sequence[Any]:
+        links = self._peers.get(peer)
+        if not links:
+            raise RunError(f"island {peer}, which a message is from, is gone")
+        return links
+
+
+def _number(run: int, tag: int, receiver: int = 0) -> int:
+    """What a message of a run is armed and pulled under."""
+    return (run * _TAGS + tag) * _PROCESSES + receiver
 
 
 def _kind(value: Value, sharding: Sharding) -> jax.ShapeDtypeStruct:

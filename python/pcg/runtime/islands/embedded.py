@@ -18,7 +18,7 @@ from pcg.controller.streams import Call, Collect, Copy, Dispatch, Free, IslandPr
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function, Unfinished
-from pcg.runtime.islands.computation import Computation, computation, copier, sharding_of
+from pcg.runtime.islands.computation import Node, computation, copier, sharding_of
 from pcg.runtime.islands.embedded_run import EmbeddedRun
 from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.future import Placed
@@ -153,15 +153,15 @@ class EmbeddedProgram:
             place[island] += 1
         return acts
 
-    def _computation(self, island: str, what: Call, donated: Sequence[int]) -> Computation:
+    def _node(self, island: str, what: Call, donated: Sequence[int]) -> Node:
         function = self._functions[what.function]
         sizes = [self.program.values[v].nbytes for v in what.values]
         gang = self.program.slices[what.slice][1].size > 1
         names = self.name, function.name, function.source
-        return computation(function.prepared(donated), names, sizes, self._islands[island], gang)
+        return Node(function.prepared(donated), names, sizes, self._islands[island], gang)
 
     def _call(self, island: str, what: Call, donated: Sequence[int]) -> Act:
-        base, run = self._base[island], self._computation(island, what, donated)
+        base, run = self._base[island], computation(self._node(island, what, donated))
         reads = tuple(base + s for s in what.reads)
         writes = tuple(base + s for s in what.writes)
         gone = tuple(base + s for s in what.donates if s not in what.writes)
@@ -214,7 +214,7 @@ class EmbeddedProgram:
                 tokens[name] = (token, island)
         return [slots[i] for i in self._results], tokens
 
-    def _direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
+    def _direct(self) -> Node | None:
         """The only computation of the program, if all that it does is that."""
         (name, stream), *others = self.program.streams.items()
         calls = [i for i in stream.instructions if not isinstance(i, Free)]
@@ -225,20 +225,13 @@ class EmbeddedProgram:
         returned = [slot for _, slot in sorted(stream.results)]
         if tuple(taken) != what.reads or tuple(returned) != what.writes:
             return None
-        on = self._islands[name]
-        run = self._computation(name, what, taken_over(self.program, name)[stream.instructions.index(what)])
-
-        def direct(arguments: list[Any]) -> tuple[Sequence[Any], Any]:
-            out = run(arguments)
-            return out, None if isinstance(out[0], RunError) else (on.newest, on)
-
-        return direct
+        return self._node(name, what, taken_over(self.program, name)[stream.instructions.index(what)])
 
     def ready(self, token: tuple[Any, Island]) -> bool:
         array, island = token
         if array.is_deleted() and island.newest is not None:
             array = island.newest  # the array was donated to what came later
-        return array.is_deleted() or array.is_ready()
+        return array.is_deleted() or jax_compat.is_ready(array)
 
     def wait(self, token: tuple[Any, Island]) -> None:
         wait_for(*token)

@@ -30,8 +30,6 @@ def arm_plans(edges: Edges, run: int, sender: Sender, launched: Sequence[tuple[A
     first = sender.senders * sender.receivers
     for s in range(sender.senders):
         number = _number(run, sender.what.tag, first + s)
-        if sender.devices[s].process_index != jax.process_index():
-            continue  # another process of the island has it
         if isinstance(launched, RunError):
             edges.arm_error(number, (2 * sender.receivers + 1,), jnp.int32, sender.devices[s], launched)
         else:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Protocol
 
 import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.store import Entry, ObjectStore
+from pcg.runtime import jax_compat
+
+#: Seconds between looks whether a run is launched: its deadline ends the wait, a signal may as well.
+_LOOK = 0.1
 
 
 class Source(Protocol):
-    """Where futures come from."""
+    """The run of a future."""
 
-    store: ObjectStore
+    @property
+    def program(self) -> str:
+        """What users call the program."""
 
-    def wait_for_launch(self, run: Any) -> None:
-        """Wait until a run has values, or errors in their places."""
+    def waiter(self) -> threading.Event | None:
+        """What is set when its results have values, or errors in their places; None if they have."""
 
 
 class Placed:
@@ -39,13 +45,19 @@ class ShardedFuture:
     buffer.
     """
 
-    __slots__ = ("_entry", "_run", "_dispatcher", "placed", "__weakref__")
+    __slots__ = ("_value", "_run", "placed", "__weakref__")
+    _value: Any
+    _run: Source
+    placed: Placed
+    # Without `__init__`, whose call takes longer than all that it would do.
 
-    def __init__(self, entry: Entry, run: Any, dispatcher: Source, placed: Placed) -> None:
-        self._entry, self._run, self._dispatcher, self.placed = entry, run, dispatcher, placed
-
-    def __del__(self) -> None:
-        self._dispatcher.store.drop(self._entry)
+    @classmethod
+    def of(cls, run: Source, placed: Placed, known: ShardedFuture | None = None) -> ShardedFuture:
+        """A result of a run that is not launched yet; `known`, if that is what the caller has of it."""
+        new = cls() if known is None else known
+        new.__class__ = cls
+        new._value, new._run, new.placed = None, run, placed
+        return new
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,11 +80,12 @@ class ShardedFuture:
     def __repr__(self) -> str:
         return f"<ShardedFuture {self.dtype}{list(self.shape)} {self.sharding} on {self.slice}>"
 
-    def _value(self) -> Any:
+    def _found(self) -> Any:
         """What its backend has of it, as soon as its program is launched."""
-        if self._entry.value is None:
-            self._dispatcher.wait_for_launch(self._run)
-        value = self._entry.value
+        if self._value is None and (waiter := self._run.waiter()) is not None:
+            while not waiter.wait(_LOOK):
+                pass
+        value = self._value
         if isinstance(value, RunError):
             raise value.again()
         if value is None or value.is_deleted():
@@ -82,12 +95,12 @@ class ShardedFuture:
     def array(self) -> jax.Array:
         """The jax array behind it, as soon as its program is launched; it may be computed later.
 
-        Where another process has it this is a copy, which takes until it is computed.
+        Where another process has it, or it is in host memory, this is a copy, which takes until it is computed.
 
         Raises:
           RunError: there is none: its program failed, its client is gone, or the buffer was donated.
         """
-        value = self._value()
+        value = self._found()
         return value if isinstance(value, jax.Array) else value.local()
 
     def check(self) -> None:
@@ -96,8 +109,8 @@ class ShardedFuture:
         Raises:
           RunError: its program failed, or its island or client is gone.
         """
-        if isinstance(self._entry.value, RunError):
-            raise self._entry.value.again()
+        if isinstance(self._value, RunError):
+            raise self._value.again()
 
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.
@@ -105,7 +118,7 @@ class ShardedFuture:
         Raises:
           RunError: its program failed.
         """
-        value = self._value()
+        value = self._found()
         try:
             value.block_until_ready()
         except RunError:
@@ -116,13 +129,13 @@ class ShardedFuture:
 
     def is_ready(self) -> bool:
         """Whether it is computed, or lost."""
-        value = self._entry.value
-        return value is not None and (isinstance(value, RunError) or value.is_deleted() or value.is_ready())
+        value = self._value
+        return value is not None and (isinstance(value, RunError) or value.is_deleted() or jax_compat.is_ready(value))
 
     def result(self) -> np.ndarray:
         """The value on the host."""
         self.block_until_ready()
-        return np.asarray(self._value())
+        return np.asarray(self._found())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         found = self.result()

@@ -7,7 +7,8 @@ that are given a buffer which an open run still reads.  All others go on.  Impor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pcg.runtime.islands.backend import Loaded, Unfinished
@@ -16,14 +17,21 @@ from pcg.runtime.islands.run import Run
 
 
 class OpenRuns:
-    """The open and the parked runs of a dispatcher, which has a lock."""
+    """The open and the parked runs of a dispatcher, which has a lock.
 
-    def __init__(self) -> None:
+    Args:
+      unparked: called with runs that need not wait any more, in order.
+    """
+
+    def __init__(self, unparked: Callable[[Run], None]) -> None:
         self.unfinished: dict[Run, Unfinished] = {}
         """Open runs that are launched."""
         self.parked: list[Run] = []
-        self._reads: dict[Run, frozenset[int]] = {}
-        """Of each open run the handles of its arguments."""
+        self.going_on: list[Run] = []
+        """Unfinished runs of which more may be put into the queues now."""
+        self._reads: dict[Run, set[weakref.ref[Any]]] = {}
+        """Of each open run its arguments that are futures."""
+        self._unparked = unparked
 
     def __bool__(self) -> bool:
         return bool(self._reads or self.parked)
@@ -33,12 +41,28 @@ class OpenRuns:
 
     def open(self, run: Run) -> None:
         """A run is open from now on."""
-        self._reads[run] = frozenset(_handles(run.arguments))
+        self._reads[run] = _futures(run.arguments)
 
     def close(self, run: Run) -> None:
-        """It is no more: it has results, or errors in their places."""
-        self._reads.pop(run, None)
+        """It is no more: it has results, or errors in their places.  Those that wait for it may go on."""
+        if self._reads.pop(run, None) is None:
+            return
         self.unfinished.pop(run, None)
+        waiting, self.parked = self.parked, []
+        ready = []
+        for other in waiting:
+            if self._waits(other.client, other.loaded, other.arguments, self.parked):
+                self.parked.append(other)
+            else:
+                ready.append(other)
+                if other.loaded.exchanges:
+                    self.open(other)  # those behind it see that
+        for other in ready:
+            self._unparked(other)
+
+    def on(self, island: str) -> bool:
+        """Whether there are some whose first island this is; whose deadlines it looks after."""
+        return any(run.loaded.islands[0] == island for run in (*self._reads, *self.parked))
 
     def waits(self, client: str, loaded: Loaded, arguments: Sequence[Any]) -> bool:
         """Whether a run has to be parked."""
@@ -50,21 +74,12 @@ class OpenRuns:
         before = {*self._reads, *parked}
         if any(type(a) is ShardedFuture and a._run in before for a in arguments):
             return True
-        gone = {*_handles(arguments[i] for i in loaded.donated if i < len(arguments))}
+        gone = _futures(arguments[i] for i in loaded.donated if i < len(arguments))
         if not gone:
             return False
-        reads = [*self._reads.values(), *(_handles(p.arguments) for p in parked)]
+        reads = [*self._reads.values(), *(_futures(p.arguments) for p in parked)]
         return any(not gone.isdisjoint(own) for own in reads)
 
-    def ready(self) -> Iterator[Run]:
-        """Parked runs that need not wait any more, in order; they are parked no longer."""
-        waiting, self.parked = self.parked, []
-        for run in waiting:
-            if self._waits(run.client, run.loaded, run.arguments, self.parked):
-                self.parked.append(run)
-            else:
-                yield run
 
-
-def _handles(arguments: Iterable[Any]) -> set[int]:
-    return {a._entry.handle for a in arguments if type(a) is ShardedFuture}
+def _futures(arguments: Iterable[Any]) -> set[weakref.ref[Any]]:
+    return {weakref.ref(a) for a in arguments if type(a) is ShardedFuture}

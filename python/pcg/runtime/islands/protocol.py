@@ -1,4 +1,4 @@
-"""What a controller and the process of an island say to each other.  Needs no jax.
+"""What a controller and the processes of an island say to each other.  Needs no jax.
 
 Numbers (`key`) of values, programs and functions are the controller's; a process forgets those that a message releases.
 """
@@ -18,6 +18,20 @@ from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import IslandProgram
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A message as bytes; the arrays in it stay where they are."""
+
+    data: bytes
+    arrays: Sequence[memoryview]
+
+    @classmethod
+    def of(cls, message: Any) -> Packed:
+        buffers: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+        return cls(len(buffers).to_bytes(4, "little") + data, [b.raw() for b in buffers])
+
+
 class Channel:
     """Messages both ways; arrays in them are sent from where they are, without a copy into the message.
 
@@ -31,13 +45,14 @@ class Channel:
 
     def send(self, message: Any) -> None:
         """Any thread may send."""
-        buffers: list[pickle.PickleBuffer] = []
-        data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-        raw = [b.raw() for b in buffers]
+        self.send_packed(Packed.of(message))
+
+    def send_packed(self, packed: Packed) -> None:
+        """As `send`, of a message for several."""
         with self._lock:
-            self._connection.send_bytes(len(raw).to_bytes(4, "little") + data)
-            for b in raw:
-                self._connection.send_bytes(b)
+            self._connection.send_bytes(packed.data)
+            for array in packed.arrays:
+                self._connection.send_bytes(array)
 
     def receive(self) -> Any:
         """One thread receives."""
@@ -45,15 +60,37 @@ class Channel:
         buffers = [bytearray(self._connection.recv_bytes()) for _ in range(int.from_bytes(data[:4], "little"))]
         return pickle.loads(memoryview(data)[4:], buffers=buffers)
 
-    def close(self) -> None:
-        self._connection.close()
-
 
 @dataclass(frozen=True, slots=True)
 class HostArray:
     """An array of the host; `impl`: the generator of the random keys whose integers these are."""
 
     data: np.ndarray
+    impl: str | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[HostArray | HostShards]) -> HostArray:
+        """What the processes of an island have of an array, in one."""
+        shards: list[HostShards] = []
+        for part in parts:
+            if isinstance(part, HostArray):
+                return part
+            if part.shards:
+                shards.append(part)
+        data = np.empty(shards[0].shape, shards[0].dtype)
+        for some in shards:
+            for index, shard in some.shards:
+                data[index] = shard
+        return cls(data, shards[0].impl)
+
+
+@dataclass(frozen=True, slots=True)
+class HostShards:
+    """The shards of an array that one of several processes has; each shard is in one of them."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    shards: Sequence[tuple[tuple[slice, ...], np.ndarray]]
     impl: str | None = None
 
 
@@ -86,10 +123,17 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
-    """Addresses of the transfer servers of other islands; None: it is gone, and nothing comes from it any more."""
+class Group:
+    """Where the processes of this island meet, to become one group of `jax.distributed`."""
 
-    addresses: Mapping[str, str | None]
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Addresses of the transfer servers of islands, one for each process; none: it is gone, nothing comes from it."""
+
+    addresses: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +144,8 @@ class Load:
       program: with the stream of this island only.
       code: by name that calls use, number of a device program, and source line for errors.
       new: device programs that this process has not got yet, by number.
-      sizes: number of devices of each island.
+      sizes, processes: how many devices each island has, and processes among which they are divided.
+      source_slices: by tag, the slice that the sender has the value on.
       keys: by tag, the generator of the random keys that are received.
       constants: number of an argument, with its value.
       after: tags of messages that are given only behind an exchange.
@@ -112,6 +157,8 @@ class Load:
     code: Mapping[str, tuple[int, str]]
     new: Mapping[int, Any]
     sizes: Mapping[str, int]
+    processes: Mapping[str, int]
+    source_slices: Mapping[int, str]
     keys: Mapping[int, str]
     constants: Mapping[int, HostArray]
     after: frozenset[int]
@@ -160,10 +207,18 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Hello:
+    """A process of an island that has several; they could meet at this address of its."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """The process is ready; its transfer server has this address."""
 
     address: str
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +240,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """To a `Fetch` a `HostArray` or a `Fault`, to a `Count` a number."""
+    """To a `Fetch` a `HostArray`, `HostShards` or a `Fault`, to a `Count` a number."""
 
     request: int
     value: Any

@@ -14,7 +14,11 @@ from pcg.runtime.islands.protocol import HostArray
 
 
 class Keeper(Protocol):
-    """The process that keeps a value."""
+    """The island that keeps a value."""
+
+    @property
+    def processes(self) -> int:
+        """Among which its devices are divided."""
 
     def fetch(self, key: int) -> HostArray:
         """The value behind a number, copied here.
@@ -54,12 +58,16 @@ class RunOnIsland:
 
 
 class RemoteValue:
-    """A value in another process; the last reference frees it there."""
+    """A value in another process; the last reference frees it there.
 
-    __slots__ = ("keeper", "key", "run", "_gone", "__weakref__")
+    Args:
+      devices: those that it is on, by their numbers in the island.
+    """
 
-    def __init__(self, keeper: Keeper, key: int, run: RunOnIsland) -> None:
-        self.keeper, self.key, self.run = keeper, key, run
+    __slots__ = ("keeper", "key", "run", "devices", "_gone", "__weakref__")
+
+    def __init__(self, keeper: Keeper, key: int, run: RunOnIsland, devices: tuple[int, ...]) -> None:
+        self.keeper, self.key, self.run, self.devices = keeper, key, run, devices
         self._gone = False
 
     def __del__(self) -> None:

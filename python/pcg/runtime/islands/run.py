@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import weakref
 from typing import Any
 
-from pcg.controller.scheduler import Ticket
+from pcg.controller.queues import Ticket
 from pcg.controller.store import Entry
 from pcg.runtime.islands.backend import Loaded
+
+#: For the moment in which a run gets a waiter, or is launched.
+_WAITERS = threading.Lock()
 
 
 class Run:
@@ -20,33 +25,62 @@ class Run:
         "ticket",
         "loaded",
         "arguments",
-        "entries",
+        "results",
+        "reads",
         "deadline",
         "started",
         "left",
         "launched",
         "submitted",
+        "_waiter",
     )
 
     def __init__(
-        self, number: int, client: str, loaded: Loaded, arguments: list[Any], entries: list[Entry], deadline: float
+        self, number: int, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, deadline: float
     ) -> None:
         self.number, self.client, self.loaded, self.arguments = number, client, loaded, arguments
         self.program = loaded.name
-        self.entries, self.deadline = entries, deadline
-        self.ticket: Ticket | None = None
+        self.ticket, self.deadline = ticket, deadline
+        self.results: list[weakref.ref[Any]] = []
+        """References to the futures of its results."""
+        self.reads: tuple[Entry, ...] = ticket.reads
         self.submitted, self.started = time.perf_counter(), 0.0
         self.launched = False
         """Whether its results have values, or errors in their places."""
         self.left = len(loaded.islands)
         """Islands that it is not done on."""
+        self._waiter: threading.Event | None = None
+
+    def is_launched(self) -> None:
+        """Whoever waits for its results goes on."""
+        with _WAITERS:
+            self.launched = True
+            waiter = self._waiter
+        if waiter is not None:
+            waiter.set()
+
+    def waiter(self) -> threading.Event | None:
+        """What is set when it is launched; None if it is."""
+        with _WAITERS:
+            if self.launched:
+                return None
+            if self._waiter is None:
+                self._waiter = threading.Event()
+            return self._waiter
 
 
-class LaunchedAtOnce:
-    """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
+class QuickRuns:
+    """Runs of a program of one computation that are launched in the call: there is nothing to know of each.
 
-    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started", "launched")
+    Args:
+      island: the queue of devices that they are in.
+    """
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
-        self.ticket, self.launched = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True), True
+    __slots__ = ("loaded", "program", "client", "island", "ticket", "launched")
+
+    def __init__(self, loaded: Loaded, client: str, island: Any) -> None:
+        self.loaded, self.program, self.client, self.island = loaded, loaded.name, client, island
+        self.ticket, self.launched = Ticket(0, client, loaded.name, loaded.islands, {}, launched=True), True
+
+    def waiter(self) -> None:
+        """They are launched."""

@@ -17,7 +17,6 @@ from typing import Any
 from pcg.controller.faults import RunError
 from pcg.controller.stream_use import exchanges, most_bytes
 from pcg.controller.streams import Call, Collect, Copy, Dispatch, Free, IslandProgram, Receive, Send, order
-from pcg.driver.cost import cost_of
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function
@@ -130,9 +129,9 @@ class SimulatedBackend:
 
     def seconds(self, function: Function) -> float:
         """What a computation takes by estimate."""
-        key = id(function.compilation)
+        key = id(function.code)
         if key not in self._seconds:
-            self._seconds[key] = function.compilation, cost_of(function.compilation).simulated
+            self._seconds[key] = function.code, function.seconds
         return self._seconds[key][1]
 
     def load(
@@ -163,6 +162,8 @@ class SimulatedProgram:
         self.nbytes = {name: most_bytes(program, name, lambda f: 0) for name in self.islands}
         self.donated, self.exchanges = program.donated, exchanges(program)
         self._order = order(program)
+        self.began: dict[str, float] = {}
+        """When each island began to compute in the last run."""
         self._seconds = {f: backend.seconds(function) for f, function in functions.items()}
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -177,6 +178,7 @@ class SimulatedProgram:
             for number, slot in stream.arguments:
                 x = arguments[number] if number < len(arguments) else None
                 slots[name][slot] = x.ready_at if isinstance(x, SimulatedValue) else b.now
+        self.began = {}
         crossing: dict[int, float] = {}
         prepared: dict[str, float] = {}
         begin = b.now + b.message
@@ -192,6 +194,7 @@ class SimulatedProgram:
                 seconds = self._seconds[what.function]
                 start = max([prepared[name], b.device_free[name], *(own[i] for i in what.reads)])
                 b.device_free[name] = end = start + seconds
+                self.began.setdefault(name, start)
                 for slot in what.writes:
                     own[slot] = end
             elif isinstance(what, Copy):

@@ -1,4 +1,4 @@
-"""The process of one island: `python -m pcg.runtime.islands.worker FD ISLAND`, started by `WorkerProcess`.
+"""A process of an island: `python -m pcg.runtime.islands.worker FD ISLAND RANK PROCESSES HOST`, or `serve` in an actor.
 
 One thread reads messages, so that it notices when the controller is gone whatever else goes on; one carries them out in
 the order in which they came, which is the order of the devices' queues; one waits for runs, and some fetch values.
@@ -27,7 +27,9 @@ from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.exchange import sender_of
 from pcg.runtime.islands.exchange_edges import arm_plans
+from pcg.runtime.islands.group import join
 from pcg.runtime.islands.island_queue import GANGS, Island, wait_for
+from pcg.runtime.islands.pieces import Absent
 from pcg.runtime.islands.protocol import (
     Answer,
     Channel,
@@ -37,6 +39,7 @@ from pcg.runtime.islands.protocol import (
     Fault,
     Fetch,
     HostArray,
+    HostShards,
     Load,
     Peers,
     Run,
@@ -44,7 +47,7 @@ from pcg.runtime.islands.protocol import (
     Stop,
 )  # fmt: skip
 from pcg.runtime.islands.stream_run import StreamRun
-from pcg.runtime.islands.stream_runner import StreamRunner
+from pcg.runtime.islands.stream_runner import Executables, StreamRunner, message_of
 
 
 class WorkerIsland(Island):
@@ -63,11 +66,12 @@ class WorkerIsland(Island):
 class Worker:
     """What one island keeps: programs, values, and what is under way."""
 
-    def __init__(self, channel: Channel, name: str) -> None:
+    def __init__(self, channel: Channel, name: str, host: str) -> None:
         self._channel = channel
         self._island = WorkerIsland(name, jax.devices())
-        self._edges = Edges(jax.devices())
+        self._edges = Edges(jax.devices(), host)
         self._code: dict[int, DeviceProgram] = {}
+        self._executables: Executables = {}
         self._programs: dict[int, StreamRunner | Load] = {}
         self._values: dict[int, Any] = {}
         self._awaited: set[int] = set()
@@ -77,10 +81,10 @@ class Worker:
         self._fetching = ThreadPoolExecutor(4, "fetch")
         for target in (self._carry_out, self._wait):
             threading.Thread(target=target, name=target.__name__, daemon=True).start()
-        channel.send(Started(self._edges.address))
+        channel.send(Started(self._edges.address, os.getpid()))
 
     def read(self) -> None:
-        """Until the controller is gone."""
+        """Until the controller says so, or is gone."""
         while True:
             try:
                 message = self._channel.receive()
@@ -121,6 +125,8 @@ class Worker:
             self._awaited.discard(key)
             for kept in (self._values, self._programs, self._code):
                 kept.pop(key, None)  # type: ignore[attr-defined]
+            for own in [e for e in self._executables if e[0] == key]:
+                del self._executables[own]
 
     def _run(self, run: Run) -> None:
         notified = not run.acknowledge
@@ -138,7 +144,7 @@ class Worker:
         token = None
         try:
             if isinstance(program, Load):
-                program = StreamRunner(program, self._island, self._edges, self._code)
+                program = StreamRunner(program, self._island, self._edges, self._code, self._executables)
                 self._programs[run.program] = program
             arguments = [x if isinstance(x, HostArray) else self._argument(x, run.taken) for x in run.arguments]
             if program.exchanges:
@@ -201,9 +207,7 @@ class Worker:
             if isinstance(what, Dispatch) and what.peer != load.island:
                 arm_plans(self._edges, run, sender_of(program, what, self._island.devices), error)
             if isinstance(what, Send):
-                value = program.values[what.value]
-                send = self._edges.sender(value, program.slices[value.slice][1], self._island.devices)
-                send(run, what.tag, error)
+                message_of(load, self._island, self._edges, what)(run, what.tag, error)
 
     # -- beside that -----------------------------------------------------------------------------
 
@@ -250,16 +254,37 @@ def _fault(x: Any, program: str) -> Fault | None:
     return None
 
 
-def _on_host(x: Any) -> HostArray:
-    if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
-        return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
-    return HostArray(np.asarray(x))
+def _on_host(x: Any) -> HostArray | HostShards:
+    """What this process has of a value."""
+    if isinstance(x, Absent):
+        return HostShards((), np.dtype(bool), ())
+    impl = None
+    if jax_compat.is_key(x.dtype):
+        x, impl = jax.random.key_data(x), jax_compat.key_impl(x.dtype)
+    if x.is_fully_addressable:
+        return HostArray(np.asarray(x), impl)
+    own = [(s.index, np.asarray(s.data)) for s in x.addressable_shards if s.replica_id == 0]
+    return HostShards(x.shape, np.dtype(x.dtype), own, impl)
+
+
+def serve(connection: Connection, island: str, rank: int, processes: int, host: str) -> None:
+    """Be a process of an island, until the controller says so, or is gone.
+
+    Args:
+      connection: to the controller.
+      rank: of this one of the `processes` of the island.
+      host: the address of this machine, where other islands reach it.
+    """
+    channel = Channel(connection)
+    if processes > 1:
+        join(channel, rank, processes, host)
+    Worker(channel, island, host).read()
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which says what follows
-    channel = Channel(Connection(int(sys.argv[1])))
-    Worker(channel, sys.argv[2]).read()
+    number, island, rank, processes, host = sys.argv[1:]
+    serve(Connection(int(number)), island, int(rank), int(processes), host)
     os._exit(0)  # threads may wait for devices
 
 

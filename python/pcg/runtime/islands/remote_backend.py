@@ -1,4 +1,4 @@
-"""Programs on islands that are processes of this machine, one for each.  Imports jax.
+"""Programs on islands that are in other processes, of this machine or of others.  Imports jax.
 
 All islands of a run are told of it at once, with one message each; they put their parts into the queues of their
 devices at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways,
@@ -19,20 +19,21 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import IslandFailed
-from pcg.controller.stream_use import after_exchanges, exchanges, most_bytes
+from pcg.controller.routes import source_slices
+from pcg.controller.stream_use import after_exchanges, exchanges, most_bytes, waiting_islands
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
-from pcg.driver.compilation import Compilation
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
-from pcg.runtime.executable import device_program
+from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.backend import Function, Unfinished
 from pcg.runtime.islands.future import Placed
+from pcg.runtime.islands.launcher import Launcher, parts
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
+from pcg.runtime.islands.remote_island import RemoteIsland
 from pcg.runtime.islands.remote_run import RemoteRun
 from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland
-from pcg.runtime.islands.worker_process import WorkerProcess
 
 DISPATCH = ("parallel", "sequential")
 
@@ -49,25 +50,31 @@ class RemoteDevice:
         return self.platform
 
 
-class ProcessBackend:
-    """Islands that are processes, started when they join.
+class RemoteBackend:
+    """Islands in other processes, which a launcher starts when they join.
 
     Args:
       dispatch: "parallel", or "sequential": an island is told of a run when those before it in the program have put all
         of it into their queues.
-      deadline: seconds that a run, once it is launched, or a fetch may take; the process of an island that takes longer
-        is ended.
+      deadline: seconds that a run, once it is launched, or a fetch may take; the processes of an island that takes
+        longer are ended.
+      hosts: processes of each island, or by island, among which its devices are divided; several are one group of
+        `jax.distributed`.
+      platform: of devices that are given as a number; None: of this process's.
     """
 
-    def __init__(self, dispatch: str = "parallel", deadline: float = 3600.0) -> None:
+    def __init__(
+        self, launcher: Launcher, dispatch: str, deadline: float, hosts: int | Mapping[str, int], platform: str | None
+    ) -> None:  # fmt: skip
         if dispatch not in DISPATCH:
             raise ValueError(f"dispatch {dispatch!r}; allowed: {', '.join(DISPATCH)}")
-        self.dispatch, self.deadline = dispatch, deadline
-        self.workers: dict[str, WorkerProcess] = {}
+        self.launcher, self.dispatch, self.deadline = launcher, dispatch, deadline
+        self.hosts, self.platform = hosts, platform
+        self.workers: dict[str, RemoteIsland] = {}
         self.messages: Counter[str] = Counter()
         """Messages of runs, by island."""
         self.on_failure: Callable[[str, str], None] | None = None
-        """Called with (island, cause) when a process is gone unasked."""
+        """Called with (island, cause) when an island is gone unasked."""
         self.lock = threading.RLock()
         """Held while all islands are told of a run, so that they are told of any two in the same order."""
         self.keys = itertools.count()
@@ -83,11 +90,24 @@ class ProcessBackend:
 
     # -- islands ---------------------------------------------------------------------------------
 
+    def stand_ins(self, count: int, first: int) -> list[RemoteDevice]:
+        """So many devices that this process need not have, numbered from the first one."""
+        platform = self.platform or jax.default_backend()
+        return [RemoteDevice(platform, first + i) for i in range(count)]
+
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
+        """An island joins, and its processes start.
+
+        Raises:
+          ResourceError: there is no room for all of them.
+          ValueError: its devices cannot be divided among so many.
+        """
+        stand_ins = [RemoteDevice(d.platform, getattr(d, "id", i)) for i, d in enumerate(devices)]
+        hosts = self.hosts if isinstance(self.hosts, int) else self.hosts.get(name, 1)
+        wide = {"JAX_ENABLE_X64": "1"} if jax.config.jax_enable_x64 else {}
+        launched = self.launcher.launch(name, parts(stand_ins, hosts, name), wide)
         with self.lock:
-            stand_ins = [RemoteDevice(d.platform, getattr(d, "id", i)) for i, d in enumerate(devices)]
-            wide = {"JAX_ENABLE_X64": "1"} if jax.config.jax_enable_x64 else {}
-            self.workers[name] = WorkerProcess(name, stand_ins, self.deadline, self._ended, wide)
+            self.workers[name] = RemoteIsland(name, stand_ins, launched, self.deadline, self._ended)
 
     def remove_island(self, name: str) -> None:
         with self.lock:
@@ -95,25 +115,26 @@ class ProcessBackend:
             self._connected.discard(name)
         if worker is not None:
             worker.close()
+            self.launcher.release(name)
         with self.lock:
             for other in self._connected:
-                self._tell(self.workers[other], Peers({name: None}))
+                self._tell(self.workers[other], Peers({name: ()}))
 
-    def _ended(self, worker: WorkerProcess, cause: str) -> None:
-        if self.workers.get(worker.island) is not worker:
+    def _ended(self, worker: RemoteIsland, cause: str) -> None:
+        if self.workers.get(worker.name) is not worker:
             return
         if self.on_failure is not None:
-            self.on_failure(worker.island, cause)
+            self.on_failure(worker.name, cause)
         else:
-            self.remove_island(worker.island)
+            self.remove_island(worker.name)
 
-    def _tell(self, worker: WorkerProcess, message: Any) -> None:
+    def _tell(self, worker: RemoteIsland, message: Any) -> None:
         try:
             worker.send(message)
         except IslandFailed:
             return  # its own thread says so
 
-    def ready(self, islands: Sequence[str]) -> list[WorkerProcess]:
+    def ready(self, islands: Sequence[str]) -> list[RemoteIsland]:
         """Processes that have started, and are connected with each other.
 
         Raises:
@@ -126,10 +147,11 @@ class ProcessBackend:
                 raise IslandFailed(name, "none", "it is gone")
             if name not in self._connected:
                 worker.wait_until_started()
-                self._tell(worker, Peers({o: self.workers[o].address for o in self._connected}))
                 for other in self._connected:
-                    self._tell(self.workers[other], Peers({name: worker.address}))
+                    self._tell(self.workers[other], Peers({name: worker.addresses}))
                 self._connected.add(name)
+                # Its own, too: a value may go from one of its processes to another.
+                self._tell(worker, Peers({o: self.workers[o].addresses for o in self._connected}))
             found.append(worker)
         return found
 
@@ -145,22 +167,28 @@ class ProcessBackend:
     def load(
         self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
         constants: Sequence[Any],
-    ) -> ProcessProgram:  # fmt: skip
+    ) -> RemoteProgram:  # fmt: skip
         for function in functions.values():
-            if function.compilation.program.callbacks or function.compilation.program.ordered:
+            if function.code.program.callbacks or function.code.program.ordered:
                 where = f" ({function.source})" if function.source else ""
                 raise ProgramError(
-                    f"{function.name}{where} calls Python functions on the host; islands that are processes cannot"
+                    f"{function.name}{where} calls Python functions on the host; islands in other processes cannot"
                     " (allowed: with backend='embedded')"
                 )
-        return ProcessProgram(self, program, functions, outputs, constants)
+        for name in waiting_islands(program):
+            if name in self.workers and (processes := self.workers[name].processes) > 1:
+                raise ProgramError(
+                    f"program {program.name}: island {name}, which waits for exchanged rows, is of {processes}"
+                    " processes; allowed: one"
+                )
+        return RemoteProgram(self, program, functions, outputs, constants)
 
-    def number_of(self, compilation: Compilation) -> int:
-        """The number under which processes know a compilation; they forget it with the last reference here."""
-        known = self._code.get(id(compilation))
+    def number_of(self, code: DeviceProgram) -> int:
+        """The number under which processes know a device program; they forget it with the last reference here."""
+        known = self._code.get(id(code))
         if known is None:
-            known = self._code[id(compilation)] = next(self.keys)
-            weakref.finalize(compilation, self._forget, id(compilation), known).atexit = False
+            known = self._code[id(code)] = next(self.keys)
+            weakref.finalize(code, self._forget, id(code), known).atexit = False
         return known
 
     def _forget(self, own: int, number: int) -> None:
@@ -174,13 +202,15 @@ class ProcessBackend:
         self._connected.clear()
         for worker in workers:
             worker.close()
+            self.launcher.release(worker.name)
+        self.launcher.close()
 
 
-class ProcessProgram:
+class RemoteProgram:
     """A program whose parts are in the processes of its islands."""
 
     def __init__(
-        self, backend: ProcessBackend, program: IslandProgram, functions: Mapping[str, Function],
+        self, backend: RemoteBackend, program: IslandProgram, functions: Mapping[str, Function],
         outputs: Sequence[Placed], constants: Sequence[Any],
     ) -> None:  # fmt: skip
         self._backend, self.program, self.name = backend, program, program.name
@@ -194,6 +224,8 @@ class ProcessProgram:
         self.nbytes: Mapping[str, int] = {
             name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
         }
+        meshes = {slice: mesh for slice, (_, mesh) in program.slices.items()}
+        self._devices = [tuple(meshes[v.slice].device_ids or range(meshes[v.slice].size)) for v in values]
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._from_caller = len(program.arguments) - len(constants)
         self.donated, self.exchanges = frozenset(program.donated), exchanges(program)
@@ -211,18 +243,20 @@ class ProcessProgram:
         keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
         after = after_exchanges(program)
         sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
+        processes = {name: worker.processes for name, worker in self._workers.items()}
+        sources = source_slices(program)
         for name, worker in self._workers.items():
             stream = program.streams[name]
             called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}
-            code = {f: (backend.number_of(function.compilation), function.source) for f, function in called.items()}
+            code = {f: (backend.number_of(function.code), function.source) for f, function in called.items()}
             new = {
-                code[f][0]: device_program(function.compilation)
+                code[f][0]: function.code
                 for f, function in called.items() if code[f][0] not in worker.known
             }  # fmt: skip
             worker.known.update(new)
             own = {number: constants[number] for number, _ in stream.arguments if number in constants}
             part = replace(program, streams={name: stream})
-            worker.send(Load(self._key, name, part, code, new, sizes, keys, own, after))
+            worker.send(Load(self._key, name, part, code, new, sizes, processes, sources, keys, own, after))
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
@@ -247,7 +281,7 @@ class ProcessProgram:
                 taken = []
                 for n, _ in stream.arguments:
                     x = arguments[n] if n < self._from_caller else 0  # constants are there
-                    if isinstance(x, RemoteValue) and x.keeper is worker:
+                    if isinstance(x, RemoteValue) and x.keeper is worker and self._is_near(x, n):
                         values_here.append(x.key)
                         if n in self.donated:
                             taken.append(x.key)
@@ -265,7 +299,7 @@ class ProcessProgram:
                 worker.start(run, message)
                 tokens[name] = worker, run
                 for (n, _), key in zip(stream.results, keys, strict=True):
-                    values[n] = RemoteValue(worker, key, run)
+                    values[n] = RemoteValue(worker, key, run, self._devices[program.results[n]])
                 if sequential:
                     worker.wait(run.enqueued, f"putting {run} into queues")
             for n in self.donated:
@@ -273,15 +307,19 @@ class ProcessProgram:
                     arguments[n].take()
         return RemoteRun([*tokens.values()], values, tokens) if self.exchanges else (values, tokens)
 
-    def ready(self, token: tuple[WorkerProcess, RunOnIsland]) -> bool:
+    def _is_near(self, x: RemoteValue, number: int) -> bool:
+        """Whether an argument on this island can be brought to where it is wanted without the host."""
+        return x.keeper.processes == 1 or x.devices == self._devices[self.program.arguments[number]]
+
+    def ready(self, token: tuple[RemoteIsland, RunOnIsland]) -> bool:
         return token[1].over.is_set()
 
-    def wait(self, token: tuple[WorkerProcess, RunOnIsland]) -> None:
+    def wait(self, token: tuple[RemoteIsland, RunOnIsland]) -> None:
         worker, run = token
         worker.wait(run.over, str(run))
 
 
-def _release(workers: Sequence[WorkerProcess], key: int) -> None:
+def _release(workers: Sequence[RemoteIsland], key: int) -> None:
     for worker in workers:
         worker.release(key)
 
@@ -295,7 +333,7 @@ def _random_keys(
         received: dict[int, int] = {}  # by slot, the tag
         for what in stream.instructions:
             if isinstance(what, Call):
-                leaves = functions[what.function].compilation.program.inputs
+                leaves = functions[what.function].code.program.inputs
                 for slot, leaf in zip(what.reads, leaves, strict=True):
                     if leaf.key and slot in received:
                         found[received[slot]] = leaf.key
