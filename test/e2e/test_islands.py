@@ -19,7 +19,7 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies
 from pcg.runtime.islands.island_queue import GANGS
 
 
@@ -320,7 +320,7 @@ def test_a_donated_future_is_gone(controller: pcg.Controller) -> None:
 def test_a_copy_on_the_same_devices_outlives_its_source() -> None:
     four, two = (NamedSharding(Mesh(np.array(jax.devices()[:n]), ("x",)), P()) for n in (4, 2))
     x = jax.device_put(jnp.arange(8.0), four)
-    copy = jax_compat.copying(four, two, x.shape)(x)
+    copy = array_copies.copying(four, two, x.shape)(x)
     x.delete()
     close(copy, np.arange(8.0))
 

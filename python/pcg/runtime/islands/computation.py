@@ -11,7 +11,7 @@ from jax.sharding import NamedSharding
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Value
 from pcg.layout import Mesh, ShardSpec
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.placement import DeviceMesh
 
@@ -74,7 +74,7 @@ def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
             return x
         found = known.get(x.sharding)
         if found is None:
-            found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
+            found = known[x.sharding] = array_copies.copying(x.sharding, sharding, shape[: x.ndim])
         return found(x)
 
     return copy
