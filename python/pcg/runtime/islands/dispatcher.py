@@ -1,8 +1,8 @@
 """Runs of programs on islands: they wait, are launched in one order, and are waited for.  Imports jax.
 
-A run that nothing is in front of is launched by the thread that submits it, within the call.  Others wait; each island
-that something waits for has a thread, which waits for the runs in flight there and then launches what the scheduler
-chooses.
+A run that nothing is in front of is launched by the thread that submits it, within the call.  Others wait; what there
+is room for is launched by the thread that has launched before.  Each island that has no room has a thread, which waits
+for the runs in flight there and then launches what the scheduler chooses.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Dispatcher(RunLauncher):
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             lanes = self._lanes_of(loaded)
             self._collect()
-            given = [a for a in arguments if type(a) is ShardedFuture]
-            after = [a._run.ticket for a in given if not a._run.ticket.launched]
-            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
-        futures = None
+            own = [a for a in arguments if type(a) is ShardedFuture]
+            after = [a._run.ticket for a in own if not a._run.ticket.launched]
+            reads = self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
+        futures: list[ShardedFuture] | None = None
         if not after and self._launching.take():
             try:
                 futures = self._at_once(client, loaded, arguments, lanes, reads, into)
@@ -89,10 +89,12 @@ class Dispatcher(RunLauncher):
                 self._runs[ticket] = run
                 for lane in lanes:
                     lane.room = 0  # the short path goes no further
-                    self._watch(lane)
+                self._pump()  # who launches now does so afterwards
+                if not run.launched:
+                    for lane in lanes:
+                        self._watch(lane)
         elif self._runs or self._recorder is not None:
-            with self._lock:
-                self._wake()
+            self._go_on()
         return futures
 
     def _run(
@@ -182,7 +184,7 @@ class Dispatcher(RunLauncher):
         with self._lock:
             return short_path(
                 client, loaded, placed, slice, version, lane, self.store, self._launching, self._settle, self._runs,
-                self._wake_all,
+                self._go_on,
             )  # fmt: skip
 
     def _settle(self, lane: Lane, quick: QuickRuns) -> bool:
@@ -205,11 +207,14 @@ class Dispatcher(RunLauncher):
 
     def _wake(self) -> None:
         for lane in self._lanes.values():
-            if lane.thread is not None:
+            if lane.thread is not None and (self._closed or self._waits(lane)):
                 lane.wake.notify()
 
-    def _wake_all(self) -> None:
+    def _go_on(self) -> None:
+        """Launch what others have submitted while this thread launched."""
         with self._lock:
+            self._collect()
+            self._pump()
             self._wake()
 
     def _serve(self, lane: Lane) -> None:
@@ -320,6 +325,7 @@ class Dispatcher(RunLauncher):
     def lose(self, island: str, cause: str) -> None:
         """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
         with self._lock:
+            self._collect()
             for ticket in self.scheduler.remove_island(island):
                 if (waiting := self._runs.get(ticket)) is not None:
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
+from pcg.controller.queues import Ticket
 from pcg.runtime import jax_compat
 
 #: Seconds between looks whether a run is launched: its deadline ends the wait, a signal may as well.
@@ -21,6 +22,10 @@ class Source(Protocol):
     @property
     def program(self) -> str:
         """What users call the program."""
+
+    @property
+    def ticket(self) -> Ticket:
+        """Its place in the order of launches."""
 
     def waiter(self) -> threading.Event | None:
         """What is set when its results have values, or errors in their places; None if they have."""

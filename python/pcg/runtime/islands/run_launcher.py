@@ -167,12 +167,14 @@ class RunLauncher:
                     launched: tuple[Sequence[Any], Mapping[str, Any]]
                     try:
                         launched = self._launch(run)
-                    except Exception as error:  # nobody waits for what this thread would not do any more
+                    except BaseException as error:  # Ctrl-C, say; nobody waits for what would not be launched any more
                         lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
                         launched = [lost] * len(run.results), {}
+                        if not isinstance(error, Exception):
+                            raise
                     finally:
                         self._lock.acquire()
-                    self._launched(run, *launched)
+                        self._launched(run, *launched)
                 if not self._spill():
                     break
         finally:
