@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from pcg.api.nodes import Nodes
+from pcg.api.nodes import CompiledNode, Nodes
 from pcg.api.on_slice import OnSlice
 from pcg.controller.streams import IslandProgram
 from pcg.driver.island_program import Boundary, lower_program
 from pcg.frontend import jax_program, slice_calls
-from pcg.layout import ShardSpec
-from pcg.runtime.islands.backend import Backend, Loaded
-from pcg.runtime.islands.dispatcher import Dispatcher
-from pcg.runtime.islands.future import Placed
+from pcg.layout import Mesh, ShardSpec
+from pcg.runtime.islands.backend import Loaded
+from pcg.runtime.islands.future import Placed, ShardedFuture
+
+
+class Lowers(Protocol):
+    """What programs are lowered for: see `pcg.runtime.islands.backend.Backend`."""
+
+    def devices(self, island: str, numbers: Sequence[int]) -> list[Any]: ...
+    def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any: ...
+    def load(
+        self, program: IslandProgram, functions: Mapping[str, CompiledNode], outputs: Sequence[Placed],
+        constants: Sequence[Any],
+    ) -> Any: ...  # fmt: skip
+
+
+class Submits(Protocol):
+    """What runs them: see `pcg.runtime.islands.dispatcher.Dispatcher`."""
+
+    @property
+    def limited(self) -> bool: ...
+    def submit(self, client: str, loaded: Any, arguments: list[Any], seconds: float) -> list[ShardedFuture]: ...
+    def quick(self, client: str, loaded: Any, placed: Sequence[Any]) -> Callable[..., Any] | None: ...
+    def forget(self, client: str) -> None: ...
 
 
 class FunctionOnSlice(Protocol):
@@ -58,13 +78,13 @@ class Lowering:
     """
 
     def __init__(
-        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, FunctionOnSlice],
+        self, client: str, backend: Lowers, dispatcher: Submits, functions: dict[str, FunctionOnSlice],
         deadline: float,
     ) -> None:  # fmt: skip
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
         self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
-        self._nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
+        self._nodes = Nodes(dispatcher.limited)
         self._first = ""
 
     def register(self, function: FunctionOnSlice) -> str:

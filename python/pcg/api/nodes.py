@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,45 +14,17 @@ from pcg.api.compile import compile as pcg_compile
 from pcg.driver.compilation import Compilation
 from pcg.frontend.slice_calls import Node
 from pcg.layout import ShardSpec
-from pcg.runtime.executable import Executable
+from pcg.runtime.executable import device_program
+from pcg.runtime.islands.device_node import DeviceNode
 
 
 @dataclass
-class CompiledNode:
-    """A node on the devices of a slice."""
+class CompiledNode(DeviceNode):
+    """A node on the devices of a slice, with what it was planned to be."""
 
-    name: str
-    source: str
     compilation: Compilation
-    devices: Sequence[Any]
     in_specs: tuple[ShardSpec, ...]
     out_specs: tuple[ShardSpec, ...]
-    limited: bool
-    """Whether the memory of devices is limited, so that its temporaries matter."""
-    _prepared: dict[tuple[int, ...], Executable] = field(default_factory=dict)
-
-    def executable(self, donates: Sequence[int] = ()) -> Executable:
-        """What XLA compiles, with arguments that it may take over."""
-        key = tuple(donates)
-        if key not in self._prepared:
-            self._prepared[key] = Executable(self.compilation, self.devices, key)
-        return self._prepared[key]
-
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        # XLA does not take over the buffers of random keys.
-        leaves = self.compilation.program.inputs
-        executable = self.executable([i for i in donates if not leaves[i].key])
-        # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than
-        # those of what was compiled ahead.
-        if self.compilation.program.constants or executable.needs_x64 or executable.calls_host:
-            return lambda *args: executable.call(args, {})
-        return executable.jitted
-
-    @property
-    def workspace(self) -> int:
-        """Bytes per device of temporaries; 0 where memory is not limited, because XLA compiles once more to say it."""
-        analysis = self.executable().compiled.memory_analysis() if self.limited else None
-        return 0 if analysis is None else int(analysis.temp_size_in_bytes)
 
 
 class Nodes:
@@ -109,7 +81,8 @@ class Nodes:
         count = len(c.program.inputs)
         ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))
         limited = self._limited and isinstance(devices[0], jax.Device)  # XLA of another process does not say it
-        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, devices, ins, outs, limited)
+        own_name = f"{name}_{next(self._numbers)}"
+        return CompiledNode(own_name, node.source, device_program(c), devices, limited, c, ins, outs)
 
 
 def _has_constants(jaxpr: core.ClosedJaxpr) -> bool:

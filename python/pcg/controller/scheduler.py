@@ -140,12 +140,7 @@ class Scheduler:
         Raises:
           MemoryError: it needs more bytes than an island has.
         """
-        for name in islands:
-            most, need = self.queues[name].memory, nbytes.get(name, 0)
-            if most is not None and need > most:
-                raise MemoryError(
-                    f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
-                )
+        self.check_fits(program, islands, nbytes)
         ticket = Ticket(
             self._number, client, program, tuple(islands), nbytes, tuple(t for t in after if not t.launched)
         )
@@ -153,6 +148,15 @@ class Scheduler:
         for name in islands:
             self.queues[name].add(ticket)
         return ticket
+
+    def check_fits(self, program: str, islands: Sequence[str], nbytes: Mapping[str, int]) -> None:
+        """Raise MemoryError if a program needs more bytes than an island has."""
+        for name in islands:
+            most, need = self.queues[name].memory, nbytes.get(name, 0)
+            if most is not None and need > most:
+                raise MemoryError(
+                    f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
+                )
 
     def launch(self) -> Iterator[Ticket]:
         """Runs to launch now, in the order in which they are to be launched."""

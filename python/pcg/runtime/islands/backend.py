@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pcg.controller.streams import IslandProgram
-from pcg.driver.compilation import Compilation
 from pcg.layout import Mesh
+from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.islands.future import Placed
 
 
@@ -23,7 +23,7 @@ class Function(Protocol):
         """File and line of the user's call, for errors."""
 
     @property
-    def compilation(self) -> Compilation:
+    def device_program(self) -> DeviceProgram:
         """What every device runs, and the layouts of arguments and results."""
 
     @property

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
+from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.run import LaunchedAtOnce, Run
+from pcg.runtime.islands.usage import Usage, usage
 from pcg.viz.runs import IslandRun
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
@@ -54,6 +56,9 @@ class Dispatcher:
         self._number = 0
         self._record: list[IslandRun] | None = None
         self._recording_since = 0.0
+        self._quotas: dict[str, Quota] = {}
+        self._launching_on: Sequence[str] = ()
+        """Islands of the run that is launched, or was last."""
         for name, memory in islands.items():
             self.add_island(name, memory)
 
@@ -64,6 +69,46 @@ class Dispatcher:
             self.most[name] = 0
             self._idle_since[name] = time.perf_counter()
 
+    @property
+    def limited(self) -> bool:
+        """Whether some island says how many bytes programs may use."""
+        return any(q.memory is not None for q in self.scheduler.queues.values())
+
+    # -- quotas and use ------------------------------------------------------------------------
+
+    def set_quota(self, client: str, quota: Quota) -> None:
+        """Limit what a client may have; what it has already stays."""
+        with self._lock:
+            self._quotas.pop(client, None)
+            if quota.limits:
+                self._quotas[client] = quota
+
+    def quota(self, client: str) -> Quota:
+        """What a client may have."""
+        return self._quotas.get(client, Quota())
+
+    def _check_quota(self, quota: Quota, client: str, loaded: Loaded) -> None:
+        adds: dict[str, int] = {}
+        for _, island, nbytes in loaded.outputs:
+            adds[island] = adds.get(island, 0) + nbytes
+        quota.check(
+            client, loaded.name, adds, lambda island: self.store.nbytes(island, client),
+            lambda: sum(run.client == client for run in self._runs.values()),
+        )  # fmt: skip
+
+    def usage(self) -> Usage:
+        """What is under way and kept now."""
+        with self._lock:
+            self._collect()
+            return usage(self.scheduler, self.store, self._in_flight, self._runs.values())
+
+    def busy(self) -> dict[str, bool]:
+        """By island, whether something runs there."""
+        with self._lock:
+            self._collect()
+            now = self._launching_on if self._launching else ()  # small CPU programs run in the call
+            return {name: bool(runs) or name in now for name, runs in self._in_flight.items()}
+
     # -- submitting ----------------------------------------------------------------------------
 
     def submit(
@@ -73,12 +118,15 @@ class Dispatcher:
 
         Raises:
           MemoryError: it can never fit.
+          QuotaExceeded: its client would have more than it may.
           RunError: an island that it needs is gone.
         """
         with self._lock:
             if self._closed:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             self._collect()
+            if (quota := self._quotas.get(client)) is not None:
+                self._check_quota(quota, client, loaded)
             after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
             ticket = self._start_at_once(client, loaded) if not after and not self._launching else None
             at_once = ticket is not None
@@ -122,7 +170,7 @@ class Dispatcher:
         argument is not computed yet by a launched program, or is elsewhere.  None if the program is another one.
         """
         direct = loaded.direct
-        if direct is None or self.scheduler.queues[loaded.islands[0]].memory is not None:
+        if direct is None or client in self._quotas or self.scheduler.queues[loaded.islands[0]].memory is not None:
             return None
         island = loaded.islands[0]
         queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
@@ -198,6 +246,7 @@ class Dispatcher:
 
     def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
+        self._launching_on = run.loaded.islands
         arguments: list[Any] = []
         lost: RunError | None = None
         for a in run.arguments:
@@ -397,6 +446,7 @@ class Dispatcher:
     def forget(self, client: str) -> None:
         """A client is gone: its runs that wait are not launched, its buffers are freed."""
         with self._lock:
+            self._quotas.pop(client, None)
             error = Cancelled(f"client {client} is closed")
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:

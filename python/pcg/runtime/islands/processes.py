@@ -16,21 +16,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import numpy as np
 
 from pcg.controller.faults import IslandFailed
 from pcg.controller.stream_use import most_bytes
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
-from pcg.driver.compilation import Compilation
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
-from pcg.runtime.executable import device_program
+from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.backend import Function
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
-from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland
+from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland, host_array
 from pcg.runtime.islands.worker_process import WorkerProcess
 
 DISPATCH = ("parallel", "sequential")
@@ -141,7 +139,7 @@ class ProcessBackend:
         constants: Sequence[Any],
     ) -> ProcessProgram:  # fmt: skip
         for function in functions.values():
-            if function.compilation.program.callbacks or function.compilation.program.ordered:
+            if function.device_program.program.callbacks or function.device_program.program.ordered:
                 where = f" ({function.source})" if function.source else ""
                 raise ProgramError(
                     f"{function.name}{where} calls Python functions on the host; islands that are processes cannot"
@@ -149,12 +147,12 @@ class ProcessBackend:
                 )
         return ProcessProgram(self, program, functions, outputs, constants)
 
-    def number_of(self, compilation: Compilation) -> int:
-        """The number under which processes know a compilation; they forget it with the last reference here."""
-        known = self._code.get(id(compilation))
+    def number_of(self, code: DeviceProgram) -> int:
+        """The number under which processes know a program of devices; they forget it with the last reference here."""
+        known = self._code.get(id(code))
         if known is None:
-            known = self._code[id(compilation)] = next(self.keys)
-            weakref.finalize(compilation, self._forget, id(compilation), known).atexit = False
+            known = self._code[id(code)] = next(self.keys)
+            weakref.finalize(code, self._forget, id(code), known).atexit = False
         return known
 
     def _forget(self, own: int, number: int) -> None:
@@ -207,9 +205,9 @@ class ProcessProgram:
         for name, worker in self._workers.items():
             stream = program.streams[name]
             called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}
-            code = {f: (backend.number_of(function.compilation), function.source) for f, function in called.items()}
+            code = {f: (backend.number_of(function.device_program), function.source) for f, function in called.items()}
             new = {
-                code[f][0]: device_program(function.compilation)
+                code[f][0]: function.device_program
                 for f, function in called.items() if code[f][0] not in worker.known
             }  # fmt: skip
             worker.known.update(new)
@@ -219,11 +217,7 @@ class ProcessProgram:
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
-        if isinstance(x, RemoteValue):
-            return x.host()
-        if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
-            return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
-        return HostArray(np.asarray(x, self._dtypes[number]))
+        return x.host() if isinstance(x, RemoteValue) else host_array(x, self._dtypes[number])
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         backend, program = self._backend, self.program
@@ -286,7 +280,7 @@ def _random_keys(
         received: dict[int, int] = {}  # by slot, the tag
         for what in stream.instructions:
             if isinstance(what, Call):
-                leaves = functions[what.function].compilation.program.inputs
+                leaves = functions[what.function].device_program.program.inputs
                 for slot, leaf in zip(what.reads, leaves, strict=True):
                     if leaf.key and slot in received:
                         found[received[slot]] = leaf.key

@@ -17,6 +17,7 @@ from typing import Any
 from pcg.controller.faults import RunError
 from pcg.controller.stream_use import most_bytes
 from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, order
+from pcg.driver.compilation import Compilation
 from pcg.driver.cost import cost_of
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
@@ -129,9 +130,10 @@ class SimulatedBackend:
 
     def seconds(self, function: Function) -> float:
         """What a computation takes by estimate."""
-        key = id(function.compilation)
+        compilation: Compilation = function.compilation  # type: ignore[attr-defined]  # planned in this process
+        key = id(compilation)
         if key not in self._seconds:
-            self._seconds[key] = function.compilation, cost_of(function.compilation).simulated
+            self._seconds[key] = compilation, cost_of(compilation).simulated
         return self._seconds[key][1]
 
     def load(
