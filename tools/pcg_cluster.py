@@ -19,6 +19,7 @@ from pcg.controller.faults import ClusterUnavailable
 from pcg.controller.policies import POLICIES
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.runtime.cluster import state
+from pcg.runtime.cluster.wire import parse_address
 from pcg.tools import arguments
 
 DONE, FAILED = 0, 2
@@ -119,6 +120,7 @@ def _fail(command: str, message: str) -> int:
 
 def _start(args: argparse.Namespace, argv: list[str]) -> int:
     """Have a process of its own serve, and wait until it says that it does."""
+    parse_address(args.address)
     if taken := _in_the_way(args):
         return _fail("start", taken)
     log = state.private_folder() / f"cluster-{os.getpid()}.log"
@@ -316,7 +318,7 @@ def _table(*columns: str) -> Any:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     for name in columns:
         left = name in ("island", "kind", "state", "client", "from")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+        table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=not left)
     return table
 
 
@@ -327,7 +329,7 @@ def _of(value: int, quota: int | None, text: Any = str) -> str:
 def _bytes(n: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n < 1024:
-            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+            return f"{n:.0f} {unit}" if unit == "B" or n >= 100 else f"{n:.3g} {unit}"
         n /= 1024
     return f"{n:.1f} TiB"
 

@@ -16,6 +16,7 @@ from pcg.api.cluster_session import Session
 from pcg.api.controller import Controller
 from pcg.runtime.cluster.messages import Devices, Welcome
 from pcg.runtime.cluster.wire import Wire, parse_address, prove
+from pcg.runtime.islands.usage import ClientUse
 
 #: Seconds over which the use of islands is shown.
 WINDOW = 5.0
@@ -134,14 +135,14 @@ class Server:
         with self.lock:
             known = [(session, name) for session in self._sessions for name in list(session.clients)]
         for session, name in sorted(known, key=lambda c: c[1]):
-            mine, quota = use.clients.get(name), controller.dispatcher.quota(name)
+            mine, quota = use.clients.get(name, ClientUse()), controller.dispatcher.quota(name)
             own_slices = [s for s in slices if s.client == name]
             clients.append({
                 "name": name, "from": session.peer, "weight": controller.dispatcher.scheduler.weights.get(name, 1.0),
                 "quota": {"devices": controller.resources.quota(name), "bytes": quota.nbytes, "queued": quota.queued},
-                "slices": len(own_slices), "devices": sum(s.size for s in own_slices), "programs": session.runs.get(name, 0),
-                "queued": mine.queued if mine else 0, "bytes": mine.nbytes if mine else 0,
-                "handles": mine.handles if mine else 0,
+                "slices": len(own_slices), "devices": sum(s.size for s in own_slices),
+                "programs": session.runs.get(name, 0), "queued": mine.queued, "bytes": mine.nbytes,
+                "handles": mine.handles,
             })  # fmt: skip
         return {
             "address": self.address, "pid": os.getpid(), "version": pcg.__version__,

@@ -406,10 +406,18 @@ class Session:
     # -- the cluster -----------------------------------------------------------------------------
 
     def _remove_island(self, body: m.RemoveIsland) -> Callable[[], Any]:
-        return lambda: self._host.controller.remove_island(body.island, body.cause)
+        def work() -> None:
+            self._host.controller.remove_island(body.island, body.cause)
+            self._tell_placements()  # whoever says it knows it from here on
+
+        return work
 
     def _restart_island(self, body: m.RestartIsland) -> Callable[[], Any]:
-        return lambda: self._host.controller.restart_island(body.island)
+        def work() -> None:
+            self._host.controller.restart_island(body.island)
+            self._tell_placements()
+
+        return work
 
     def _status(self, body: m.Status) -> Callable[[], Any]:
         return self._host.status

@@ -389,6 +389,11 @@ def key_impl(dtype: Any) -> str:
     return str(dtype._impl.name)
 
 
+def is_ready(x: Any) -> bool:
+    """Whether an array is computed; those of random keys have no such method."""
+    return bool(getattr(x, "_base_array", x).is_ready())
+
+
 def key_data_shape(dtype: Any) -> tuple[int, ...]:
     """Shape of the integers behind one key."""
     return tuple(dtype._impl.key_shape)

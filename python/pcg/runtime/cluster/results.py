@@ -40,6 +40,11 @@ class ClusterValue:
         self._ready = self._ready or self.connection.lost is not None or bool(self.connection.query(IsReady(self.key)))
         return self._ready
 
+    def check(self) -> None:
+        """Raise the error that is in its place, if it is lost already."""
+        if not self._ready and self.is_ready():
+            self.block_until_ready()
+
     def block_until_ready(self) -> ClusterValue:
         """Wait until it is computed.
 

@@ -209,7 +209,7 @@ class EmbeddedProgram:
         array, island = token
         if array.is_deleted() and island.newest is not None:
             array = island.newest  # the array was donated to what came later
-        return array.is_deleted() or array.is_ready()
+        return array.is_deleted() or jax_compat.is_ready(array)
 
     def wait(self, token: tuple[Any, Island]) -> None:
         wait_for(*token)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.store import Entry, ObjectStore
+from pcg.runtime import jax_compat
 
 
 class Source(Protocol):
@@ -96,8 +97,11 @@ class ShardedFuture:
         Raises:
           RunError: its program failed, or its island or client is gone.
         """
-        if isinstance(self._entry.value, RunError):
-            raise self._entry.value.again()
+        value = self._entry.value
+        if isinstance(value, RunError):
+            raise value.again()
+        if (check := getattr(value, "check", None)) is not None:  # only a cluster knows it
+            check()
 
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.
@@ -117,7 +121,7 @@ class ShardedFuture:
     def is_ready(self) -> bool:
         """Whether it is computed, or lost."""
         value = self._entry.value
-        return value is not None and (isinstance(value, RunError) or value.is_deleted() or value.is_ready())
+        return value is not None and (isinstance(value, RunError) or value.is_deleted() or jax_compat.is_ready(value))
 
     def result(self) -> np.ndarray:
         """The value on the host."""
