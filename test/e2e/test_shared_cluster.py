@@ -476,15 +476,29 @@ def test_shares_of_two_connections(shared: tuple[pcg.Controller, Server], server
         slices = [c.request(1, island="island0", shared=True) for c in clients]
         work = [s.function(lambda x: jax.lax.fori_loop(0, 200, lambda _, y: x @ y, x)) for s in slices]
         x = [f(f(jnp.eye(32))).block_until_ready() for f in work]
-        pairs = [*zip(work, x, strict=True)]
+        # Both have all of their programs in the queue before the first of them runs.
+        opened = threading.Event()
+
+        def first(x: Any) -> Any:
+            opened.wait(60)
+            return x
+
+        blocker = shared[0].client("first")
+        wait = blocker.request(1, island="island0", shared=True).function(lambda x: jax.pure_callback(first, x, x))
+        wait.lower(jnp.ones(2))
         with shared[0].record() as recording:
-            both = [threading.Thread(target=lambda f=f, y=y: [f(y) for _ in range(90)]) for f, y in pairs]
-            for thread in both:
-                thread.start()
-            for thread in both:
-                thread.join()
+            blocked = threading.Thread(target=wait, args=(jnp.ones(2),))
+            blocked.start()
+            until(lambda: shared[0].dispatcher.busy()["island0"])
+            for f, y in zip(work, x, strict=True):
+                for _ in range(90):
+                    f(y)
             until(lambda: {c["programs"] for c in one.status()["clients"]} == {92}, 60)
-        runs = sorted(recording.runs.runs, key=lambda r: r.end)
+            opened.set()
+            blocked.join()
+        blocker.close()
+        runs = sorted((r for r in recording.runs.runs if r.client != "first"), key=lambda r: r.end)
         assert len(runs) == 180
-        last = max(i for i, r in enumerate(runs) if r.client == "heavy")
-        assert 20 <= sum(r.client == "light" for r in runs[:last]) <= 45
+        both = runs[: max(i for i, r in enumerate(runs) if r.client == "heavy") + 1]
+        used = {c: sum(r.end - r.start for r in both if r.client == c) for c in ("light", "heavy")}
+        assert used["light"] / sum(used.values()) == pytest.approx(0.25, abs=0.1)

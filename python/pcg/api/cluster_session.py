@@ -1,13 +1,12 @@
 """The cluster's end of one connection: what its clients have, and what they say, carried out in order.  Imports jax.
 
-One thread reads, so that the end of the connection is noticed whatever else goes on; one carries messages out in the
-order in which they came; some wait for values; one says where slices are, and that the cluster is alive.
+One thread reads messages and carries them out, one after another; some wait for values; one says where slices are, and
+that the cluster is alive.
 """
 
 from __future__ import annotations
 
 import contextlib
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -35,10 +34,10 @@ from pcg.runtime.islands.device_node import DeviceNode
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.protocol import HostArray
 
-#: Messages that are read ahead at most: who sends faster than the cluster runs then waits.
-_AHEAD = 256
 #: Seconds between signs of life.
 _BEAT = 2.0
+#: Bytes per device of values that are copied at once.
+_SMALL = 1 << 16
 #: Seconds after which what waits looks whether its client is still there.
 _OFTEN = 0.5
 
@@ -89,14 +88,14 @@ class Session:
         self._programs: dict[int, LoadedProgram] = {}
         self._values: dict[int, ShardedFuture | Exception] = {}
         self._looked_up = 0
-        self._work: queue.Queue[Any] = queue.Queue(_AHEAD)
+        self._submitted = 0
         self._gone = threading.Event()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(32, "pcg query")
 
     def start(self) -> None:
         """Begin to talk."""
-        for work in (self._carry_out, self._read, self._beat):
+        for work in (self._read, self._beat):
             threading.Thread(target=work, name=f"pcg {work.__name__.strip('_')} {self.peer}", daemon=True).start()
 
     # -- reading and saying ----------------------------------------------------------------------
@@ -105,12 +104,23 @@ class Session:
         try:
             while True:
                 message = self._wire.receive()
+                if self._wire.is_over():  # what a client that is gone has said before is not wanted
+                    break
                 m.check(message)
-                self._work.put(message)
+                self._carry_out(message)
         except (OSError, EOFError):
-            self.end("")
+            pass
         except Exception as error:  # what comes is no message of ours
             self.end(f"it does not understand this client: {type(error).__name__}: {error}")
+        self.end("")
+        with self._host.lock:
+            for client in list(self.clients.values()):
+                client.close()
+        self._values.clear()
+        self._programs.clear()
+        self._code.clear()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._host.gone(self)
 
     def send(self, message: Any) -> None:
         """Say something; a client that is gone does not hear it."""
@@ -152,34 +162,25 @@ class Session:
 
     # -- carrying out ----------------------------------------------------------------------------
 
-    def _carry_out(self) -> None:
-        while not self._gone.is_set():
-            try:
-                message = self._work.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            if self._gone.is_set():
-                break
-            if isinstance(message, m.Submit):
-                self._submit(message)
-            elif isinstance(message, m.Release):
-                self._release(message)
-            else:
-                self._answer(message)
-        with self._host.lock:
-            for client in list(self.clients.values()):
-                client.close()
-        self._values.clear()
-        self._programs.clear()
-        self._code.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._host.gone(self)
+    def _carry_out(self, message: Any) -> None:
+        if isinstance(message, m.Submit):
+            self._submit(message)
+            self._submitted += 1
+            if self._submitted % m.EVERY == 0:
+                self.send(m.Submitted(m.EVERY))
+        elif isinstance(message, m.Release):
+            self._release(message)
+        else:
+            self._answer(message)
 
     def _answer(self, query: m.Query) -> None:
         body = query.body
         try:
             if type(body) in _WAITING:
                 work = _WAITING[type(body)](self, body)
+                if type(body) in (m.Fetch, m.WaitFor) and self._is_quick(body):
+                    self.send(m.Answer(query.number, work()))
+                    return
                 with self._lock:
                     self.open += 1
                 self._pool.submit(self._later, query.number, work)
@@ -357,6 +358,11 @@ class Session:
             return HostArray(np.asarray(found))
 
         return work
+
+    def _is_quick(self, body: m.Fetch | m.WaitFor) -> bool:
+        """Whether an answer takes less time than to have another thread give it."""
+        future = self._future(body.key)
+        return future.is_ready() and (isinstance(body, m.WaitFor) or future._entry.nbytes <= _SMALL)
 
     def _wait_for(self, body: m.WaitFor) -> Callable[[], Any]:
         future = self._future(body.key)

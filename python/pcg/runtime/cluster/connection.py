@@ -16,7 +16,18 @@ from typing import Any
 
 from pcg.controller.faults import ClusterUnavailable, DeadlineExceeded
 from pcg.runtime.cluster.failures import Failure
-from pcg.runtime.cluster.messages import Alive, Answer, Ended, Placements, Query, Release, Welcome
+from pcg.runtime.cluster.messages import (
+    AHEAD,
+    Alive,
+    Answer,
+    Ended,
+    Placements,
+    Query,
+    Release,
+    Submit,
+    Submitted,
+    Welcome,
+)
 from pcg.runtime.cluster.wire import Wire, parse_address, prove
 
 #: Seconds until a cluster must have answered to a connection.
@@ -53,6 +64,7 @@ class Connection:
         self._values: deque[int] = deque()
         self._programs: deque[int] = deque()
         self._code: deque[int] = deque()
+        self._ahead = threading.Semaphore(AHEAD)
         self._wire = _connected(address, key)
         first = self._receive_first()
         from pcg import __version__
@@ -93,6 +105,18 @@ class Connection:
         except OSError as error:
             self._end(f"it is gone ({error.strerror or error})")
             self._check()
+
+    def submit(self, message: Submit) -> None:
+        """Send a run; waits where there are many that the cluster has not looked at yet.
+
+        Raises:
+          ClusterUnavailable: the cluster is gone.
+          DeadlineExceeded: it does not look at them.
+        """
+        self._check()
+        if not self._ahead.acquire(timeout=ANSWER):
+            raise DeadlineExceeded(f"cluster {self.address} has not looked at {AHEAD} runs for {ANSWER:g} s")
+        self.tell(message)
 
     def query(self, body: Any, seconds: float = ANSWER) -> Any:
         """The answer to a query.
@@ -151,6 +175,8 @@ class Connection:
                         event, box = self._waiting.get(message.number, (threading.Event(), []))
                     box.append(message.value)
                     event.set()
+                elif isinstance(message, Submitted):
+                    self._ahead.release(message.count)
                 elif isinstance(message, Placements):
                     if self._on_placements is not None:
                         self._on_placements(message)
@@ -183,6 +209,7 @@ class Connection:
             self._lost = ClusterUnavailable(self.address, cause)
             waiting = list(self._waiting.values())
         self._wire.close()
+        self._ahead.release(AHEAD)  # nobody waits any more
         for event, _ in waiting:
             event.set()
 

@@ -18,6 +18,9 @@ from pcg.layout import ShardSpec
 from pcg.runtime.cluster.failures import Failure
 from pcg.runtime.islands.protocol import HostArray
 
+#: Runs that a client may be ahead of the cluster, and after how many the cluster says how far it is.
+AHEAD, EVERY = 512, 64
+
 
 class MessageError(ValueError):
     """A message that is not one of these, or has a field of another type."""
@@ -253,6 +256,13 @@ class Answer:
 
     number: int
     value: Any | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """So many runs more have been taken from the connection."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ class RemoteDispatcher:
         keys = tuple(next(_keys) for _ in loaded.outputs)
         gone = tuple(x.key for x in taken)
         released = self._connection.released_values()
-        self._connection.tell(Submit(client, loaded.key, tuple(values), gone, keys, released, seconds))
+        self._connection.submit(Submit(client, loaded.key, tuple(values), gone, keys, released, seconds))
         for x in taken:
             x.take()
         return self._futures(client, loaded, [ClusterValue(self._connection, k, loaded.name) for k in keys])

@@ -19,11 +19,11 @@ from pcg.runtime.islands.remote_value import local_array
 class ClusterValue:
     """A value in a cluster; the last reference frees it there."""
 
-    __slots__ = ("connection", "key", "what", "_gone", "_ready", "__weakref__")
+    __slots__ = ("connection", "key", "what", "_gone", "_ready", "_computed", "__weakref__")
 
     def __init__(self, connection: Connection, key: int, what: str) -> None:
         self.connection, self.key, self.what = connection, key, what
-        self._gone = self._ready = False
+        self._gone = self._ready = self._computed = False
 
     def __del__(self) -> None:
         if not self._gone:
@@ -51,8 +51,9 @@ class ClusterValue:
         Raises:
           RunError: there is an error in its place, or the cluster is gone.
         """
-        self.connection.query(WaitFor(self.key))
-        self._ready = True
+        if not self._computed:
+            self.connection.query(WaitFor(self.key))
+            self._ready = self._computed = True
         return self
 
     def host(self) -> HostArray:

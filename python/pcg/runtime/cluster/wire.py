@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import socket
 import struct
 import threading
@@ -41,6 +42,8 @@ class Wire:
         self._lock = threading.Lock()
         self.heard = time.monotonic()
         """When something came last."""
+        self._ends = select.poll()
+        self._ends.register(own, getattr(select, "POLLRDHUP", 0))
         own.settimeout(None)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _STALLED, 0))
@@ -84,6 +87,10 @@ class Wire:
             self.heard = time.monotonic()
             view = view[n:]
         return found
+
+    def is_over(self) -> bool:
+        """Whether the other side has ended it, even if there is more to receive."""
+        return bool(self._ends.poll(0))
 
     def close(self) -> None:
         """End it, for both sides."""
