@@ -58,10 +58,10 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
+def subcommands() -> dict[str, arguments.Parser]:
     """The options of each."""
 
-    def sub(name: str, description: str) -> argparse.ArgumentParser:
+    def sub(name: str, description: str) -> arguments.Parser:
         return arguments.Parser(prog=f"pcg-cluster {name}", description=description, add_help=False)
 
     start = sub("start", "Start a cluster in the background; prints its address when it is ready.")
@@ -121,7 +121,7 @@ def _fail(command: str, message: str) -> int:
 def _start(args: argparse.Namespace, argv: list[str]) -> int:
     """Have a process of its own serve, and wait until it says that it does."""
     parse_address(args.address)
-    if taken := _in_the_way(args):
+    if taken := _conflict(args):
         return _fail("start", taken)
     log = state.private_folder() / f"cluster-{os.getpid()}.log"
     reads, writes = os.pipe()
@@ -164,7 +164,7 @@ def _line(pipe: int, seconds: float) -> str:
     return found.decode(errors="replace").strip()
 
 
-def _in_the_way(args: argparse.Namespace) -> str:
+def _conflict(args: argparse.Namespace) -> str:
     """A cluster that is up already, if it is one too many; what is left over from one that is not is removed."""
     for file in state.files():
         if not file.is_up:
@@ -188,7 +188,7 @@ def _serve(args: argparse.Namespace) -> int:
             print(text, file=pipe)
         return FAILED
 
-    if report is None and (taken := _in_the_way(args)):
+    if report is None and (taken := _conflict(args)):
         return refuse(taken)
     from pcg.machine import Cluster, ClusterError
 

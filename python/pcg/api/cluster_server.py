@@ -11,10 +11,9 @@ from collections.abc import Callable
 from multiprocessing import AuthenticationError
 from typing import Any
 
-import pcg
 from pcg.api.cluster_session import Session
 from pcg.api.controller import Controller
-from pcg.runtime.cluster.messages import Devices, Welcome
+from pcg.runtime.cluster.messages import Devices, Welcome, version
 from pcg.runtime.cluster.wire import Wire, parse_address, prove
 from pcg.runtime.islands.usage import ClientUse
 
@@ -71,7 +70,7 @@ class Server:
         try:
             prove(own, self._key, first=True)
             wire = Wire(own)
-            wire.send(Welcome(pcg.__version__, self.devices()))
+            wire.send(Welcome(version(), self.devices()))
         except (AuthenticationError, OSError, EOFError):
             own.close()
             return
@@ -145,7 +144,7 @@ class Server:
                 "handles": mine.handles,
             })  # fmt: skip
         return {
-            "address": self.address, "pid": os.getpid(), "version": pcg.__version__,
+            "address": self.address, "pid": os.getpid(), "version": version(),
             "seconds": round(time.time() - self._since, 1), "islands": islands, "clients": clients,
         }  # fmt: skip
 

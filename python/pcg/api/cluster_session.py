@@ -83,7 +83,7 @@ class Session:
         self.open = 0
         """Queries that wait for values."""
         self._slices: dict[int, ClientSlice] = {}
-        self._told: dict[int, Placement] = {}
+        self._announced: dict[int, Placement] = {}
         self._code: dict[int, DeviceProgram] = {}
         self._programs: dict[int, LoadedProgram] = {}
         self._values: dict[int, ShardedFuture | Exception] = {}
@@ -156,8 +156,8 @@ class Session:
             found = {}
             for number, slice in list(self._slices.items()):
                 placement = slice.requested.placement
-                if placement is not self._told.get(number):
-                    found[number] = self._told[number] = placement
+                if placement is not self._announced.get(number):
+                    found[number] = self._announced[number] = placement
             self.send(m.Placements(self._host.devices(), found))
 
     # -- carrying out ----------------------------------------------------------------------------
@@ -222,20 +222,20 @@ class Session:
                 client.close()
             del self.runs[body.client]
 
-    def _request(self, body: m.RequestSlice) -> Any:
+    def _new_slice(self, body: m.NewSlice) -> Any:
         slice = self._client(body.client).request(
             body.shape, kind=body.kind, memory=body.memory, island=body.island, topology=body.topology,
             shared=body.shared,
         )  # fmt: skip
         with self._lock:
             self._slices[slice.requested.number] = slice
-            self._told[slice.requested.number] = slice.requested.placement
+            self._announced[slice.requested.number] = slice.requested.placement
         return slice.requested
 
     def _release_slice(self, body: m.ReleaseSlice) -> None:
         with self._lock:
             slice = self._slices.pop(body.slice, None)
-            self._told.pop(body.slice, None)
+            self._announced.pop(body.slice, None)
         if slice is not None and slice.client.name in self.clients:
             slice.release()
 
@@ -397,7 +397,7 @@ class Session:
             with self._lock:
                 for slice in slices.values():
                     self._slices.setdefault(slice.requested.number, slice)
-                    self._told[slice.requested.number] = slice.requested.placement
+                    self._announced[slice.requested.number] = slice.requested.placement
                 keys = []
                 for future in found.values:
                     self._looked_up -= 1
@@ -434,7 +434,7 @@ class Session:
 
 #: What is carried out before what came later; what waits, and so is done by others: these return what to do.
 _AT_ONCE: dict[type, Callable[[Session, Any], Any]] = {
-    m.Join: Session._join, m.Leave: Session._leave, m.RequestSlice: Session._request,
+    m.Join: Session._join, m.Leave: Session._leave, m.NewSlice: Session._new_slice,
     m.ReleaseSlice: Session._release_slice, m.LoadProgram: Session._load, m.IsReady: Session._is_ready,
     m.Publish: Session._publish, m.Unpublish: Session._unpublish, m.Stop: Session._stop,
 }  # fmt: skip

@@ -184,8 +184,10 @@ class _RemoteNames:
             for slice in client._slices.values():
                 if slice.requested is own:
                     return slice
-        slice = self._foreign.get(name)
-        if slice is None or slice.requested is not own:
+        known = self._foreign.get(name)
+        if known is not None and known.requested is own:
+            slice = known
+        else:
             anyone = next(iter(cluster.clients.values()), None)
             if anyone is None:
                 raise ResourceError(f"no client of {cluster!r} is left to use {brief(name)}")

@@ -27,6 +27,7 @@ from pcg.runtime.cluster.messages import (
     Submit,
     Submitted,
     Welcome,
+    version,
 )
 from pcg.runtime.cluster.wire import Wire, parse_address, prove
 
@@ -67,11 +68,9 @@ class Connection:
         self._ahead = threading.Semaphore(AHEAD)
         self._wire = _connected(address, key)
         first = self._receive_first()
-        from pcg import __version__
-
-        if first.version != __version__:
+        if first.version != version():
             self._wire.close()
-            raise ClusterUnavailable(address, f"it runs pcg {first.version}; this is {__version__}")
+            raise ClusterUnavailable(address, f"it runs pcg {first.version}; this is {version()}")
         self.first = first
         for work in (self._read, self._attend):
             threading.Thread(target=work, name=f"pcg cluster {address}", daemon=True).start()

@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from importlib import metadata
 from typing import Any
 
 from pcg.controller.slices import Placement, Slice
@@ -20,6 +21,11 @@ from pcg.runtime.islands.protocol import HostArray
 
 #: Runs that a client may be ahead of the cluster, and after how many the cluster says how far it is.
 AHEAD, EVERY = 512, 64
+
+
+def version() -> str:
+    """Of pcg; both sides must have the same."""
+    return metadata.version("pcg")
 
 
 class MessageError(ValueError):
@@ -48,7 +54,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestSlice:
+class NewSlice:
     """Virtual devices; the answer is a `Slice`.  `shape`: as for `ResourceManager.request`."""
 
     client: str
@@ -278,7 +284,7 @@ class Ended:
 
 
 QUERIES = (
-    Join, Leave, RequestSlice, ReleaseSlice, LoadProgram, Fetch, WaitFor, IsReady, Publish, Unpublish, LookUp,
+    Join, Leave, NewSlice, ReleaseSlice, LoadProgram, Fetch, WaitFor, IsReady, Publish, Unpublish, LookUp,
     RemoveIsland, RestartIsland, Status, Stop,
 )  # fmt: skip
 

@@ -27,9 +27,9 @@ from pcg.runtime.cluster.messages import (
     Devices,
     Leave,
     LoadProgram,
+    NewSlice,
     Placements,
     ReleaseSlice,
-    RequestSlice,
     Submit,
 )
 from pcg.runtime.cluster.results import ClusterValue, References, described
@@ -72,7 +72,7 @@ class RemoteResources:
     ) -> Slice:  # fmt: skip
         """See `pcg.controller.resources.ResourceManager.request`."""
         assert self._connection is not None
-        message = RequestSlice(client, shape, kind, memory, island, topology, shared)
+        message = NewSlice(client, shape, kind, memory, island, topology, shared)
         return self.known(self._connection.query(message))
 
     def release(self, slice: Slice) -> None:

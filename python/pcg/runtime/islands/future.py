@@ -8,14 +8,22 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.store import Entry, ObjectStore
+from pcg.controller.store import Entry
 from pcg.runtime import jax_compat
+
+
+class Store(Protocol):
+    """What counts references."""
+
+    def drop(self, entry: Entry) -> None:
+        """Nobody refers to a buffer; any thread may say so at any time."""
 
 
 class Source(Protocol):
     """Where futures come from."""
 
-    store: ObjectStore
+    @property
+    def store(self) -> Store: ...
 
     def wait_for_launch(self, run: Any) -> None:
         """Wait until a run has values, or errors in their places."""
