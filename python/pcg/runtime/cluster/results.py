@@ -42,7 +42,7 @@ class ClusterValue:
 
     def check(self) -> None:
         """Raise the error that is in its place, if it is lost already."""
-        if not self._ready and self.is_ready():
+        if not (self._gone or self._ready) and self.is_ready():
             self.block_until_ready()
 
     def block_until_ready(self) -> ClusterValue:
