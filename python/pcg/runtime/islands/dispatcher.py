@@ -16,6 +16,7 @@ from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
 from pcg.controller.queues import Ticket
+from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
 from pcg.controller.store import ClientUse, Entry
@@ -26,6 +27,7 @@ from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
 from pcg.runtime.islands.run_launcher import RunLauncher
 from pcg.runtime.islands.short_path import ShortPath, short_path
+from pcg.runtime.islands.usage import IslandUse
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
@@ -50,8 +52,36 @@ class Dispatcher(RunLauncher):
         super().__init__(policy, cap, host)
         self._closed = False
         self._number = 0
+        self._quotas: dict[str, Quota] = {}
         for name, memory in islands.items():
             self.add_island(name, memory)
+
+    @property
+    def limited(self) -> bool:
+        """Whether some island says how many bytes programs may use."""
+        return any(q.memory is not None for q in self.scheduler.queues.values())
+
+    # -- quotas --------------------------------------------------------------------------------
+
+    def set_quota(self, client: str, quota: Quota) -> None:
+        """Limit what a client may have; what it has already stays."""
+        with self._lock:
+            self._quotas.pop(client, None)
+            if quota.limits:
+                self._quotas[client] = quota
+
+    def quota(self, client: str) -> Quota:
+        """What a client may have."""
+        return self._quotas.get(client, Quota())
+
+    def _check_quota(self, quota: Quota, client: str, loaded: Loaded) -> None:
+        adds: dict[str, int] = {}
+        for _, island, nbytes in loaded.outputs:
+            adds[island] = adds.get(island, 0) + nbytes
+        quota.check(
+            client, loaded.name, adds, lambda island: self.store.nbytes(island, client),
+            lambda: self.scheduler.queued(client),
+        )  # fmt: skip
 
     # -- submitting ----------------------------------------------------------------------------
 
@@ -65,6 +95,7 @@ class Dispatcher(RunLauncher):
 
         Raises:
           MemoryError: it can never fit.
+          QuotaExceeded: its client would have more than it may.
           RunError: an island that it needs is gone.
         """
         with self._lock:
@@ -72,6 +103,8 @@ class Dispatcher(RunLauncher):
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             lanes = self._lanes_of(loaded)
             self._collect()
+            if (quota := self._quotas.get(client)) is not None:
+                self._check_quota(quota, client, loaded)
             own = [a for a in arguments if type(a) is ShardedFuture]
             after = [a._run.ticket for a in own if not a._run.ticket.launched]
             reads = self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
@@ -179,7 +212,7 @@ class Dispatcher(RunLauncher):
         there is to do: something waits, an argument is not computed yet by a launched program, or is elsewhere.
         """
         lane = self._lanes.get(loaded.islands[0])
-        if lane is None or lane.queue.memory is not None:
+        if lane is None or lane.queue.memory is not None or client in self._quotas:
             return None
         with self._lock:
             return short_path(
@@ -303,11 +336,25 @@ class Dispatcher(RunLauncher):
                     in_flight += lane.pending
             return self.store.use(client, self.scheduler.queued(client), in_flight)
 
+    def islands(self) -> dict[str, IslandUse]:
+        """What is under way on each island now."""
+        with self._lock:
+            self._collect()
+            now = self._launching_on if self._launching.busy else ()  # small CPU programs run in the call
+            return {
+                name: IslandUse(
+                    lane.queue.in_flight + lane.pending, sum(map(len, lane.queue.waiting.values())),
+                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending) or name in now,
+                )
+                for name, lane in self._lanes.items()
+            }  # fmt: skip
+
     # -- leaving -------------------------------------------------------------------------------
 
     def forget(self, client: str) -> None:
         """A client is gone: its runs that wait are not launched, its buffers are freed."""
         with self._lock:
+            self._quotas.pop(client, None)
             error = Cancelled(f"client {client} is closed")
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:

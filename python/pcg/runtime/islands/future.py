@@ -114,8 +114,11 @@ class ShardedFuture:
         Raises:
           RunError: its program failed, or its island or client is gone.
         """
-        if isinstance(self._value, RunError):
-            raise self._value.again()
+        value = self._value
+        if isinstance(value, RunError):
+            raise value.again()
+        if (check := getattr(value, "check", None)) is not None:  # only a cluster knows it
+            check()
 
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.

@@ -42,6 +42,8 @@ class RunLauncher:
         """Those that wait."""
         self._lanes: dict[str, Lane] = {}
         self._recorder: Recorder | None = None
+        self._launching_on: Sequence[str] = ()
+        """Islands of the run that is launched, or was last; not of the short path's."""
 
     def add_island(self, name: str, memory: int | None = None) -> None:
         """An island joins; `memory`: bytes per device, None: not limited."""
@@ -56,6 +58,7 @@ class RunLauncher:
 
     def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
+        self._launching_on = run.loaded.islands
         arguments: list[Any] = []
         lost: RunError | None = None
         run.started = time.perf_counter()
