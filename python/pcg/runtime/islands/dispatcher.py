@@ -14,23 +14,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
+from pcg.controller.faults import Cancelled, IslandFailed, RunError
 from pcg.controller.queues import Ticket
 from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
-from pcg.controller.store import ClientUse, Entry
+from pcg.controller.store import Entry
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.lane import Lane
 from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
-from pcg.runtime.islands.run_launcher import RunLauncher
+from pcg.runtime.islands.run_launcher import LOOK, RunLauncher
 from pcg.runtime.islands.short_path import ShortPath, short_path
-from pcg.runtime.islands.usage import IslandUse
 
-#: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
-_LOOK = 0.01
 #: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
 #: which that was in vain, as programs take longer.
 _BRIEFLY, _IN_VAIN = 3e-4, 32
@@ -264,7 +261,7 @@ class Dispatcher(RunLauncher):
                     return
                 if not lane.runs:
                     # It waits for another island, or for memory that a client frees.
-                    lane.wake.wait(_LOOK)
+                    lane.wake.wait(LOOK)
                     continue
                 run, token, _ = lane.runs[0]
             run.loaded.wait(token)
@@ -289,65 +286,6 @@ class Dispatcher(RunLauncher):
             self.drain()
             with self._lock:
                 self._recorder = None
-
-    def _expire(self) -> None:
-        """Runs whose deadline has passed while they waited have no results."""
-        now = time.monotonic()
-        for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
-            why = self.scheduler.why_waiting(ticket)
-            if self._host:
-                why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
-            self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
-
-    def _give_up(self, run: Run, error: RunError) -> None:
-        """A run that waits gets no turn: its results are an error."""
-        self.scheduler.withdraw(run.ticket)
-        self._runs.pop(run.ticket, None)
-        run.arguments = []
-        for reference in run.results:
-            self.store.remove(reference, error)
-        run.is_launched()
-
-    def drain(self) -> None:
-        """Wait until nothing waits and nothing is in flight."""
-        while True:
-            with self._lock:
-                if free := self._launching.take():
-                    for lane in self._lanes.values():
-                        lane.flush()
-                    self._launching.give()
-                self._collect()
-                left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
-                if left is None and not self._runs and free:
-                    return
-                if left is None:
-                    self._idle.wait(_LOOK)
-                    continue
-            left[0].loaded.wait(left[1])
-
-    def use(self, client: str) -> ClientUse:
-        """What a client uses now."""
-        with self._lock:
-            self._collect()
-            in_flight = 0
-            for lane in self._lanes.values():
-                in_flight += sum(count for run, _, count in lane.runs if run.client == client)
-                if lane.pending and lane.quick is not None and lane.quick.client == client:
-                    in_flight += lane.pending
-            return self.store.use(client, self.scheduler.queued(client), in_flight)
-
-    def islands(self) -> dict[str, IslandUse]:
-        """What is under way on each island now."""
-        with self._lock:
-            self._collect()
-            now = self._launching_on if self._launching.busy else ()  # small CPU programs run in the call
-            return {
-                name: IslandUse(
-                    lane.queue.in_flight + lane.pending, sum(map(len, lane.queue.waiting.values())),
-                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending) or name in now,
-                )
-                for name, lane in self._lanes.items()
-            }  # fmt: skip
 
     # -- leaving -------------------------------------------------------------------------------
 

@@ -11,16 +11,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcg.controller.faults import Cancelled, RunError
+from pcg.controller.faults import Cancelled, DeadlineExceeded, RunError
 from pcg.controller.queues import Ticket
 from pcg.controller.scheduler import Scheduler
-from pcg.controller.store import Entry, ObjectStore
+from pcg.controller.store import ClientUse, Entry, ObjectStore
 from pcg.runtime.islands import spilling
 from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.lane import Lane
 from pcg.runtime.islands.launch_lock import LaunchLock
 from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
+from pcg.runtime.islands.usage import IslandUse
+
+#: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
+LOOK = 0.01
 
 
 class RunLauncher:
@@ -211,3 +215,62 @@ class RunLauncher:
                 self.store.spilled += copy.nbytes
             self._release(entry)
         return True
+
+    def drain(self) -> None:
+        """Wait until nothing waits and nothing is in flight."""
+        while True:
+            with self._lock:
+                if free := self._launching.take():
+                    for lane in self._lanes.values():
+                        lane.flush()
+                    self._launching.give()
+                self._collect()
+                left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
+                if left is None and not self._runs and free:
+                    return
+                if left is None:
+                    self._idle.wait(LOOK)
+                    continue
+            left[0].loaded.wait(left[1])
+
+    def use(self, client: str) -> ClientUse:
+        """What a client uses now."""
+        with self._lock:
+            self._collect()
+            in_flight = 0
+            for lane in self._lanes.values():
+                in_flight += sum(count for run, _, count in lane.runs if run.client == client)
+                if lane.pending and lane.quick is not None and lane.quick.client == client:
+                    in_flight += lane.pending
+            return self.store.use(client, self.scheduler.queued(client), in_flight)
+
+    def islands(self) -> dict[str, IslandUse]:
+        """What is under way on each island now."""
+        with self._lock:
+            self._collect()
+            now = self._launching_on if self._launching.busy else ()  # small CPU programs run in the call
+            return {
+                name: IslandUse(
+                    lane.queue.in_flight + lane.pending, sum(map(len, lane.queue.waiting.values())),
+                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending) or name in now,
+                )
+                for name, lane in self._lanes.items()
+            }  # fmt: skip
+
+    def _expire(self) -> None:
+        """Runs whose deadline has passed while they waited have no results."""
+        now = time.monotonic()
+        for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
+            why = self.scheduler.why_waiting(ticket)
+            if self._host:
+                why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
+            self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
+
+    def _give_up(self, run: Run, error: RunError) -> None:
+        """A run that waits gets no turn: its results are an error."""
+        self.scheduler.withdraw(run.ticket)
+        self._runs.pop(run.ticket, None)
+        run.arguments = []
+        for reference in run.results:
+            self.store.remove(reference, error)
+        run.is_launched()
