@@ -46,7 +46,10 @@ def ray_cluster(testrun_uid: str) -> Iterator[str]:
         ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python")
         quiet = {"logging_level": "ERROR", "log_to_driver": False}
         if first:
-            ray.init("local", num_cpus=CPUS, include_dashboard=False, object_store_memory=100 << 20, **quiet)
+            ray.init(
+                "local", num_cpus=CPUS, resources={"room": 2}, include_dashboard=False, object_store_memory=100 << 20,
+                **quiet,
+            )  # fmt: skip
             state["address"] = ray.get_runtime_context().gcs_address
         state["users"] = int(str(state.get("users", 0))) + 1
         address = str(state["address"])
