@@ -87,7 +87,7 @@ def _job(address: str, rank: int, seconds: float) -> None:
     sharding = NamedSharding(Mesh(np.array(jax.devices()), ("x",)), P("x"))
     layout = {"in_shardings": sharding, "out_shardings": sharding}
     x = jax.make_array_from_process_local_data(sharding, np.zeros(4, np.float32))
-    rows = []
+    rows: islands.Result = []
     for arm, function, each in (("O", islands.add, 1), ("F", _many(islands.add), CHAIN)):
         run = jax.jit(function, **layout)
         # Processes must do the same number of calls, whatever their clocks say.

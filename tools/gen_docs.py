@@ -228,13 +228,14 @@ def _factors(rule: Any) -> tuple[str, str]:
 
 def cli_md() -> str:
     """The options of the command-line programs."""
-    from pcg.tools import options, pcg_calibrate, pcg_run, pcg_schedule, pcg_substitutions
+    from pcg.tools import options, pcg_calibrate, pcg_cluster, pcg_run, pcg_schedule, pcg_substitutions
 
     out = [HEADER, "# Command line\n"]
     programs = {
         "pcg-opt": options.parser(),
         "pcg-run": pcg_run.parser(),
         "pcg-calibrate": pcg_calibrate.parser(),
+        **{f"pcg-cluster {name}": parser for name, parser in pcg_cluster.subcommands().items()},
         "pcg-schedule": pcg_schedule.parser(),
         **{f"pcg-substitutions {name}": parser for name, parser in pcg_substitutions.commands().items()},
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pcg.api.compile import compile
     from pcg.api.compiled import Compiled
+    from pcg.api.connect import connect
     from pcg.api.controller import Controller
     from pcg.api.pipeline_options import PipelineOptions
     from pcg.api.pipelined import Pipelined
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Cluster", "ClusterError", "Compiled", "Controller", "Mesh", "MeshError", "PcgError", "PipelineError",
     "PipelineOptions", "Pipelined", "Plan", "PlanCost", "PlanError", "ProgramError", "ShardSpec", "SpecError",
-    "StrategyError", "__version__", "compile", "diff_plans", "in_shardings", "out_shardings", "plan_cost", "shard",
-    "shard_op", "sharding_constraints", "stage_boundary",
+    "StrategyError", "__version__", "compile", "connect", "diff_plans", "in_shardings", "out_shardings", "plan_cost",
+    "shard", "shard_op", "sharding_constraints", "stage_boundary",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _HOME = {
     "Compiled": "pcg.api.compiled", "compile": "pcg.api.compile", "Controller": "pcg.api.controller",
+    "connect": "pcg.api.connect",
     "Pipelined": "pcg.api.pipelined", "PipelineOptions": "pcg.api.pipeline_options",
     "PipelineError": "pcg.pipeline.errors", "stage_boundary": "pcg.frontend.boundary",
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",

@@ -25,7 +25,7 @@ from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, Nod
 from pcg.controller.streams import peak_bytes
 from pcg.machine import Cluster, DeviceKind, Group, Level
 from pcg.pipeline.progress import peaks
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies
 from pcg.runtime.islands.embedded import EmbeddedBackend
 from pcg.runtime.islands.island_queue import GANGS
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
@@ -609,7 +609,7 @@ def test_a_donated_future_is_gone(controller: pcg.Controller) -> None:
 def test_a_copy_on_the_same_devices_outlives_its_source() -> None:
     four, two = (NamedSharding(Mesh(np.array(jax.devices()[:n]), ("x",)), P()) for n in (4, 2))
     x = jax.device_put(jnp.arange(8.0), four)
-    copy = jax_compat.copying(four, two, x.shape)(x)
+    copy = array_copies.copying(four, two, x.shape)(x)
     x.delete()
     close(copy, np.arange(8.0))
 

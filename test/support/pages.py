@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 _PART = re.compile(r'^```(\w*)(?: title="([^"\n]+)")?\n(.*?)^```$|^## ([^\n]+)$', re.M | re.S)
 _TOOLS = "".join(
-    f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "plan", "run", "calibrate")
+    f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "plan", "run", "calibrate", "cluster")
 )
 _TOOLS += f'FileCheck() {{ "{sys.executable}" -m filecheck "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
 _FIGURE = re.compile(r"-?\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?(B|KiB|MiB|GiB|ns|us|ms|s|x|%))?(?!\w)")

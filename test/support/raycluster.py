@@ -36,31 +36,35 @@ def _state(path: Path) -> Iterator[dict[str, object]]:
 @pytest.fixture(scope="session")
 def ray_cluster(testrun_uid: str) -> Iterator[str]:
     """The address of a Ray to which this process is connected."""
-    ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python")
     path = Path(tempfile.gettempdir()) / f"pcg-ray-{testrun_uid}"
-    os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_memory_monitor_refresh_ms="0")
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
     with _state(path) as state:
-        first = "address" not in state
+        first = "token" not in state
+        token = str(state.setdefault("token", secrets.token_hex(32)))
+        # Ray reads these when it is imported.
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token)
+        os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_memory_monitor_refresh_ms="0")
+        ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python")
+        quiet = {"logging_level": "ERROR", "log_to_driver": False}
         if first:
-            token = state["token"] = secrets.token_hex(32)
-            os.environ["RAY_AUTH_TOKEN"] = token
-            ray.init("local", num_cpus=CPUS, include_dashboard=False, object_store_memory=100 << 20, **quiet)
+            ray.init(
+                "local", num_cpus=CPUS, resources={"room": 2}, include_dashboard=False, object_store_memory=100 << 20,
+                **quiet,
+            )  # fmt: skip
             state["address"] = ray.get_runtime_context().gcs_address
         state["users"] = int(str(state.get("users", 0))) + 1
-        address, token = str(state["address"]), str(state["token"])
-    if not first:
-        os.environ["RAY_AUTH_TOKEN"] = token
-        ray.init(address, **quiet)
-    yield address
-    with _state(path) as state:
-        left = state["users"] = int(str(state["users"])) - 1
+        address = str(state["address"])
+    try:
+        if not first:
+            ray.init(address, **quiet)
+        yield address
+    finally:
+        with _state(path) as state:
+            left = state["users"] = int(str(state["users"])) - 1
     end = time.monotonic() + _OTHERS
     while first and left and time.monotonic() < end:
         time.sleep(0.2)
         with _state(path) as state:
             left = int(str(state["users"]))
     ray.shutdown()
-    os.environ.pop("RAY_AUTH_TOKEN", None)
     if first:
         path.unlink()

@@ -97,9 +97,10 @@ class _Item:
 
 
 def _operator(function: Callable[..., Any], *args: Any) -> Any:
-    block = getattr(_here, "block", None)
+    block: Block | None = getattr(_here, "block", None)
     if block is None:
         next(a for a in args if isinstance(a, Deferred)).check()
+        raise AssertionError
     return block.call(function, *args)
 
 
@@ -170,7 +171,7 @@ class Block:
         key = tuple(self._keys), tuple(self._inputs), numbers
         if key not in self._known:
             while len(self._known) >= MOST:
-                self._known.pop(next(iter(self._known)))
+                del self._known[next(iter(self._known))]
             replay = _replay(self._calls, len(self._avals), tuple(self._inputs), numbers)
             self._known[key] = self._program(replay, self._name)
         self.program = self._known[key]
@@ -198,7 +199,7 @@ class Block:
         flat, tree = jax.tree.flatten((tuple(args), dict(kwargs)), is_leaf=lambda x: isinstance(x, slice))
         leaves = [self._leaf(x, numbers) for x in flat]
         types_ = tuple(self._type(x) for x in leaves)
-        key = callable_key(function), tree, types_
+        key = callable_key(function), tree, types_, jax_compat.trace_context()
         shapes = self._known.get(("shapes", key))
         if shapes is None:
             shapes = self._known["shapes", key] = self._shapes(function, leaves, tree)

@@ -23,10 +23,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 try:
     import jax
@@ -37,11 +38,13 @@ except ImportError as error:  # pragma: no cover (the test environment has jax)
 from pcg.api.by_shapes import numbers
 from pcg.api.exchanged import Exchanged, exchange
 from pcg.api.lowering import FunctionOnSlice, Lowering
+from pcg.api.names import Names, published
 from pcg.api.nodes import CompiledNode
-from pcg.api.on_slice import OnSlice
+from pcg.api.on_slice import Lowers, OnSlice, Submits
 from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram, as_called
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
+from pcg.controller.quotas import Quota
 from pcg.controller.resources import ResourceManager
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
@@ -117,29 +120,37 @@ class Controller:
             self.backend.close()
             raise
         self.clients: dict[str, Client] = {}
+        self.names = Names()
+        """Values that clients have published."""
+        self.failures: dict[str, str] = {}
+        """Islands that have left or failed, and why."""
         self.functions: dict[str, FunctionOnSlice] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
         self._names = itertools.count()
 
     def client(
-        self, name: str = "", *, weight: float = 1.0, deadline: float = DEADLINE, devices: int | None = None
-    ) -> Client:
+        self, name: str = "", *, weight: float = 1.0, deadline: float = DEADLINE, devices: int | None = None,
+        nbytes: int | None = None, queued: int | None = None,
+    ) -> Client:  # fmt: skip
         """A client, whose programs and buffers are its own.
 
         Args:
           weight: its share of time where clients compete, relative to those of others.
           deadline: seconds from the call of a program until it must have been launched.
           devices: how many its slices may have, None: not limited.
+          nbytes: bytes per device that its results may have on an island; above that, programs are refused.
+          queued: how many of its programs may wait; further ones are refused.
 
         Raises:
-          ValueError: a name that is in use, or a weight that is not positive.
+          ValueError: a name that is in use, a weight that is not positive, or a quota below 0.
         """
+        quota = Quota(nbytes, queued)
         name = name or next(n for i in self._names if (n := f"client{i}") not in self.clients)
         if name in self.clients:
             raise ValueError(f"client {name!r} is there already; clients: {', '.join(self.clients)}")
         self.dispatcher.scheduler.set_weight(name, weight)
-        if devices is not None:
-            self.resources.set_quota(name, devices=devices)
+        self.resources.set_quota(name, devices=devices)
+        self.dispatcher.set_quota(name, quota)
         self.clients[name] = Client(self, name, deadline)
         return self.clients[name]
 
@@ -186,6 +197,7 @@ class Controller:
         if name not in known:
             raise ResourceError(f"island {name!r}; allowed: {', '.join(known)}")
         self.resources.remove(name)
+        self.failures[name] = cause
         self.dispatcher.lose(name, cause)
         self.backend.remove_island(name)
 
@@ -206,6 +218,7 @@ class Controller:
 
     def _join(self, island: Island, devices: Sequence[Any]) -> None:
         self._islands[island.name] = island, devices
+        self.failures.pop(island.name, None)
         self.backend.add_island(island.name, devices)
         self.dispatcher.add_island(island.name, self._memory if self._memory is not None else island.memory)
         self.resources.add(island)
@@ -265,10 +278,27 @@ class Recording:
     """Bytes that were copied to host memory, because programs needed room on devices, and back."""
 
 
+class Shared(Protocol):
+    """What clients share: a `Controller`, or a connection to one in another process."""
+
+    @property
+    def resources(self) -> Any: ...
+    @property
+    def backend(self) -> Lowers: ...
+    @property
+    def dispatcher(self) -> Submits: ...
+    @property
+    def names(self) -> Any: ...
+    @property
+    def functions(self) -> dict[str, FunctionOnSlice]: ...
+    @property
+    def clients(self) -> dict[str, Any]: ...
+
+
 class Client:
     """One user of a controller: its slices, functions, programs and buffers."""
 
-    def __init__(self, controller: Controller, name: str, deadline: float) -> None:
+    def __init__(self, controller: Shared, name: str, deadline: float) -> None:
         self.controller, self.name = controller, name
         self.lowering = Lowering(name, controller.backend, controller.dispatcher, controller.functions, deadline)
         self._slices: dict[str, ClientSlice] = {}
@@ -297,9 +327,48 @@ class Client:
             Mesh.parse(shape) if isinstance(shape, str) else shape, kind=kind, memory=memory, island=island,
             topology=topology, client=self.name, shared=shared,
         )  # fmt: skip
+        return self._stand_for(found)
+
+    def _stand_for(self, found: Slice) -> ClientSlice:
+        """What the client gets for devices."""
         slice = ClientSlice(self, f"{self.name}_{next(self._numbers)}", found)
         self._slices[slice.name] = slice
         return slice
+
+    def publish(self, name: str, value: Any) -> None:
+        """Let every client of the controller look a value up by a name; one of this client's is replaced.
+
+        It stays where it is, and this client's: it is there until the client is closed, or says `unpublish`.
+
+        Args:
+          value: a tree of futures.
+
+        Raises:
+          TypeError: something else is in the tree.
+          ResourceError: another client has published something by this name.
+        """
+        futures, tree = published(value)
+        self.controller.names.publish(self.name, name, futures, pickle.dumps(tree))
+
+    def unpublish(self, name: str) -> None:
+        """Nobody finds what this client has published by a name any more.
+
+        Raises:
+          ResourceError: it has published nothing by this name.
+        """
+        self.controller.names.remove(self.name, name)
+
+    def lookup(self, name: str, seconds: float = 0.0) -> Any:
+        """What a client has published by a name: a tree of futures, on that client's slices, without a copy.
+
+        Args:
+          seconds: how long to wait until it is published.
+
+        Raises:
+          ResourceError: nothing is.
+        """
+        found = self.controller.names.look_up(name, seconds)
+        return jax.tree.unflatten(pickle.loads(found.tree), found.values)
 
     def program(
         self, function: Callable[..., Any] | None = None, *, donate_argnums: int | Sequence[int] = (),
@@ -327,6 +396,7 @@ class Client:
 
     def close(self) -> None:
         """Give everything back: runs that wait are not launched, buffers are freed, slices released."""
+        self.controller.names.forget(self.name)
         self.controller.dispatcher.forget(self.name)
         for slice in list(self._slices.values()):
             slice.release()
@@ -345,6 +415,11 @@ class ClientSlice(OnSlice):
     def __init__(self, client: Client, name: str, slice: Slice) -> None:
         self.client, self.name, self._slice = client, "".join(c if c.isalnum() else "_" for c in name), slice
         self._mark = ""
+
+    @property
+    def requested(self) -> Slice:
+        """What the resource manager knows of it."""
+        return self._slice
 
     @property
     def mesh(self) -> Mesh:

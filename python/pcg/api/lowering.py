@@ -7,12 +7,10 @@ from typing import Any, Protocol
 
 from pcg.api.lowered import Lowered
 from pcg.api.nodes import Nodes
-from pcg.api.on_slice import OnSlice
+from pcg.api.on_slice import Lowers, OnSlice, Submits
 from pcg.driver.island_program import Boundary, ExchangeBoundary, lower_program
 from pcg.frontend import jax_program, slice_calls
 from pcg.layout import ShardSpec
-from pcg.runtime.islands.backend import Backend
-from pcg.runtime.islands.dispatcher import Dispatcher
 from pcg.runtime.islands.future import Placed
 
 
@@ -31,13 +29,13 @@ class Lowering:
     """
 
     def __init__(
-        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, FunctionOnSlice],
+        self, client: str, backend: Lowers, dispatcher: Submits, functions: dict[str, FunctionOnSlice],
         deadline: float,
     ) -> None:  # fmt: skip
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
         self.backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
-        self.limited = any(q.memory is not None for q in dispatcher.scheduler.queues.values())
+        self.limited = dispatcher.limited
         """Whether the memory of devices is limited."""
         self.nodes = Nodes(self.limited)
         self._first = ""

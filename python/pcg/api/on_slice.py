@@ -3,24 +3,49 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
 
 from pcg.controller.slices import Slice
+from pcg.controller.streams import IslandProgram
 from pcg.layout import Mesh, ShardSpec
-from pcg.runtime.islands.backend import Backend
-from pcg.runtime.islands.dispatcher import Dispatcher
-from pcg.runtime.islands.future import Placed
+from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.node import CompiledNode
+
+
+class Lowers(Protocol):
+    """What programs are lowered for: see `pcg.runtime.islands.backend.Backend`."""
+
+    def devices(self, island: str, numbers: Sequence[int]) -> list[Any]: ...
+    def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any: ...
+    def load(
+        self, program: IslandProgram, functions: Mapping[str, CompiledNode], outputs: Sequence[Placed],
+        constants: Sequence[Any],
+    ) -> Any: ...  # fmt: skip
+
+
+class Submits(Protocol):
+    """What runs them: see `pcg.runtime.islands.dispatcher.Dispatcher`."""
+
+    @property
+    def limited(self) -> bool: ...
+    def submit(
+        self, client: str, loaded: Any, arguments: list[Any], seconds: float, into: Sequence[ShardedFuture] = ()
+    ) -> list[ShardedFuture]: ...  # fmt: skip
+    def quick(
+        self, client: str, loaded: Any, placed: Sequence[Placed], slice: Slice, version: int
+    ) -> Callable[[tuple[Any, ...]], Any] | None: ...  # fmt: skip
+    def forget(self, client: str) -> None: ...
 
 
 class Programs(Protocol):
     """What runs the programs of one client."""
 
     client: str
-    backend: Backend
-    dispatcher: Dispatcher
+    backend: Lowers
+    dispatcher: Submits
     deadline: float
     """Seconds from a call until it must have been launched."""
     limited: bool

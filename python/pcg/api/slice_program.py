@@ -15,6 +15,7 @@ from pcg.api.block import current as open_block
 from pcg.api.lowered import Lowered
 from pcg.api.lowering import Lowering
 from pcg.api.on_slice import OnSlice
+from pcg.controller.errors import PlacementChanged
 from pcg.driver.program import ProgramError
 from pcg.frontend import jax_program, slice_calls
 from pcg.frontend.annotate import shard
@@ -29,6 +30,8 @@ _NEEDS_VALUE = (
     jax.errors.TracerIntegerConversionError,
 )  # fmt: skip
 _mode = threading.local()
+#: How often a program is lowered again because its slices got other devices while it was lowered.
+_AGAIN = 3
 source_info_util.register_exclusion(__file__)  # a node's source is the user's call
 
 
@@ -164,10 +167,20 @@ class SliceProgram:
             for x in flat:
                 if isinstance(x, ShardedFuture):
                     x.check()
-            known = self._known[key] = self._lower(flat, tree, kinds, dict(static), len(args))
+            known = self._known[key] = self._lower_for_now(flat, tree, kinds, dict(static), len(args))
         if known is not None:
             self.last = known
         return known, flat
+
+    def _lower_for_now(self, *what: Any) -> Lowered | None:
+        """`_lower`, again where slices got other devices meanwhile."""
+        for left in range(_AGAIN, -1, -1):
+            try:
+                return self._lower(*what)
+            except PlacementChanged:
+                if not left:
+                    raise
+        return None
 
     def _lower(
         self, flat: Sequence[Any], tree: Any, kinds: Sequence[Any], static: Mapping[int, Any], count: int

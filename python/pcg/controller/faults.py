@@ -42,3 +42,15 @@ class DeadlineExceeded(RunError):
 
 class Cancelled(RunError):
     """The client of a run is gone, or has freed its result."""
+
+
+class QuotaExceeded(RunError):
+    """A run would bring its client above what it may have; names the client, what it has, and what is allowed."""
+
+
+class ClusterUnavailable(RunError):
+    """A cluster that is not there, is not reached, or has ended; names its address and why."""
+
+    def __init__(self, address: str, cause: str) -> None:
+        super().__init__(f"cluster {address}: {cause}" if address else f"no cluster: {cause}")
+        self.address, self.cause = address, cause

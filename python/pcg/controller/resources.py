@@ -33,6 +33,7 @@ class ResourceManager:
 
     def __init__(self, islands: Iterable[Island], grid: type[Grid] = Grid) -> None:
         self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._grid = grid
         self._grids: dict[str, Grid] = {}
         self._slices: dict[int, Slice] = {}
@@ -125,6 +126,11 @@ class ResourceManager:
             if devices is not None:
                 self._quotas[client] = devices
 
+    def quota(self, client: str) -> int | None:
+        """How many devices a client may have; None: any number."""
+        with self._lock:
+            return self._quotas.get(client)
+
     # -- islands ---------------------------------------------------------------------------------
 
     def add(self, island: Island) -> None:
@@ -135,7 +141,7 @@ class ResourceManager:
         """
         with self._lock:
             self._join(island)
-            self._version += 1
+            self._raise_version()
             self._place_waiting(cause="an island joined")
 
     def remove(self, name: str) -> None:
@@ -146,7 +152,7 @@ class ResourceManager:
         """
         with self._lock:
             self._grid_of(name)
-            self._version += 1
+            self._raise_version()
             del self._grids[name]
             hit = [s for s in self._slices.values() if s.placement.island == name]
             self._place_waiting(hit, f"island {brief(name)} left")
@@ -181,6 +187,12 @@ class ResourceManager:
         """Of the map from virtual to physical devices."""
         return self._version
 
+    def wait_for_change(self, version: int, seconds: float) -> int:
+        """Wait until the map has another version than `version`, for some seconds at most; the version that it has."""
+        with self._lock:
+            self._changed.wait_for(lambda: self._version != version, seconds)
+            return self._version
+
     @property
     def islands(self) -> tuple[Island, ...]:
         """All islands, with the devices that are out of service now."""
@@ -204,6 +216,10 @@ class ResourceManager:
             return sum(int(np.count_nonzero(g.load)) for g in grids) / in_service if in_service else 0.0
 
     # -- with the lock ---------------------------------------------------------------------------
+
+    def _raise_version(self) -> None:
+        self._version += 1
+        self._changed.notify_all()
 
     def _grid_of(self, name: str) -> Grid:
         if name not in self._grids:
@@ -236,7 +252,7 @@ class ResourceManager:
         chosen = {*devices}
         grid.island.check(frozenset(chosen))
         grid.serve(chosen, serves)
-        self._version += 1
+        self._raise_version()
         return chosen
 
     def _put(self, slice: Slice, place: Place) -> None:
@@ -258,7 +274,8 @@ class ResourceManager:
         for slice in sorted(waiting, key=lambda s: (-s.size, s.number)):
             if (found := place(self._grids.values(), slice.wanted, slice.shared)) is not None:
                 if not raised:
-                    self._version, raised = self._version + 1, True
+                    self._raise_version()
+                    raised = True
                 self._put(slice, found)
             elif waiting[slice]:
                 why = refusal(self._grids.values(), slice.wanted, slice.shared)

@@ -86,6 +86,18 @@ class Scheduler:
         Raises:
           MemoryError: it needs more bytes than an island has.
         """
+        self.check_fits(program, islands, nbytes, reads)
+        before = tuple(t for t in after if not t.launched)
+        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, before, reads)
+        self._number += 1
+        for name in islands:
+            self.queues[name].add(ticket)
+        return ticket
+
+    def check_fits(
+        self, program: str, islands: Sequence[str], nbytes: Mapping[str, int], reads: Sequence[Entry] = ()
+    ) -> None:
+        """Raise MemoryError if a program needs more bytes than an island has."""
         for name in islands:
             most, need = self.queues[name].memory, nbytes.get(name, 0)
             need += sum(e.nbytes for e in reads if e.account.island == name)
@@ -93,12 +105,6 @@ class Scheduler:
                 raise MemoryError(
                     f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
                 )
-        before = tuple(t for t in after if not t.launched)
-        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, before, reads)
-        self._number += 1
-        for name in islands:
-            self.queues[name].add(ticket)
-        return ticket
 
     def launch(self) -> Iterator[Ticket]:
         """Runs to launch now, in the order in which they are to be launched."""

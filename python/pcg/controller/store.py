@@ -93,7 +93,8 @@ class ObjectStore:
 
     def freed(self) -> list[Entry]:
         """Count the buffers that came and were dropped since the last call; of the latter those that were kept."""
-        new, dropped, pop, found = self.new, self._dropped, self.entries.pop, []
+        new, dropped = self.new, self._dropped
+        found: list[Entry] = []
         while new:
             reference, entry = new.popleft()
             if (buffer := reference()) is not None:
@@ -102,15 +103,15 @@ class ObjectStore:
                 entry.account.nbytes += entry.nbytes
                 del buffer
         while dropped:
-            entry = pop(dropped.popleft(), None)
-            if entry is not None:
-                account = entry.account
+            gone = self.entries.pop(dropped.popleft(), None)
+            if gone is not None:
+                account = gone.account
                 account.handles -= 1
-                account.nbytes -= entry.nbytes
-                if entry.spilled:
-                    account.spilled -= entry.spilled
-                elif entry.kept:
-                    found.append(entry)
+                account.nbytes -= gone.nbytes
+                if gone.spilled:
+                    account.spilled -= gone.spilled
+                elif gone.kept:
+                    found.append(gone)
         return found
 
     def remove(self, reference: weakref.ref[Any], value: Any = None) -> Entry | None:

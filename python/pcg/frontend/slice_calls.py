@@ -74,8 +74,13 @@ def trace(function: Callable[..., Any], avals: Sequence[Any], default: str) -> S
     Raises:
       ProgramError: a call on a slice inside of a loop, or of a function that is mapped.
     """
+    # jax does not know who has called it: where a function on a slice is called by itself, that is the user's line.
+    here = _summary(source_info_util.current())
     closed = jax.make_jaxpr(function)(*avals)
-    return _Division(closed, default).graph
+    graph = _Division(closed, default).graph
+    for node in graph.nodes:
+        node.source = node.source or here
+    return graph
 
 
 @dataclass
@@ -317,4 +322,8 @@ def _nbytes(aval: Any) -> int:
 
 def _source(eqn: Any) -> str:
     """File and line of an equation; empty if unknown."""
-    return source_info_util.summarize(eqn.source_info).split(" (")[0]
+    return _summary(eqn.source_info)
+
+
+def _summary(info: Any) -> str:
+    return source_info_util.summarize(info).split(" (")[0]

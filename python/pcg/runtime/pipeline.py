@@ -33,7 +33,7 @@ from pcg.pipeline.lowering import lower
 from pcg.pipeline.overlap import value_of
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.step import Step
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies, jax_compat
 from pcg.runtime.call_tree import CallTree, SignatureError, returned, tensor
 from pcg.runtime.dispatch import Dispatch, Watch
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
@@ -100,7 +100,7 @@ class PipelineExecutable:
         if (source, target) not in self._copies:
             value = self.program.values[source]
             shape = self.groups[value.group].shape(value.shape, value.spec)
-            self._copies[source, target] = jax_compat.copying(self._sharding(source), self._sharding(target), shape)
+            self._copies[source, target] = array_copies.copying(self._sharding(source), self._sharding(target), shape)
         return self._copies[source, target]
 
     def _division(self, make: Callable[..., Any], how: Division) -> Any:

@@ -34,10 +34,13 @@ LOWERED = """module attributes {pcg.in_specs = ["[x]"], pcg.mesh = "x=2", pcg.ou
         ("pcg_solve", ["0"], "SECONDS: '0'; allowed: a finite number above 0"),
         ("pcg_solve", ["3", "--processes", "0"], "--processes: '0'; allowed: a whole number, 1 or more"),
         ("pcg_calibrate", ["--rounds", "0"], "--rounds: '0'; allowed: a whole number, 1 or more"),
+        ("pcg_cluster", ["start", "--islands", "0"], "--islands: '0'; allowed: a whole number, 1 or more"),
+        ("pcg_cluster", ["start", "--memory", "1e9"], "--memory: '1e9'; allowed: a whole number, 1 or more"),
+        ("pcg_cluster", ["begin"], "argument start|status|stop: invalid choice: 'begin'"),
     ],
 )
 def test_numbers_are_checked_where_they_are_read(tool, arguments, says, capsys):
-    program = [] if tool == "pcg_calibrate" else ["a.mlir"]
+    program = [] if tool in ("pcg_calibrate", "pcg_cluster") else ["a.mlir"]
     with pytest.raises(SystemExit) as stopped:
         importlib.import_module(f"pcg.tools.{tool}").main([*program, *arguments])
     err = capsys.readouterr().err

@@ -13,7 +13,7 @@ from jax.sharding import NamedSharding
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Value
 from pcg.layout import Mesh, ShardSpec
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies, jax_compat
 from pcg.runtime.device_program import DeviceExecutable
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.placement import DeviceMesh
@@ -97,7 +97,7 @@ def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
             if jax_compat.is_key(x.dtype):  # whose copy is that of its integers
                 known[x.sharding] = found = functools.partial(_copy_key, copier(sharding, shape), x.dtype)
             else:
-                known[x.sharding] = found = jax_compat.copying(x.sharding, sharding, shape)
+                known[x.sharding] = found = array_copies.copying(x.sharding, sharding, shape)
         return found(x)
 
     return copy

@@ -1,34 +1,31 @@
 """Runs of programs on islands: they wait, are launched in one order, and are waited for.  Imports jax.
 
-A run that nothing is in front of is launched by the thread that submits it, within the call.  Others wait; each island
-that something waits for has a thread, which waits for the runs in flight there and then launches what the scheduler
-chooses.
+A run that nothing is in front of is launched by the thread that submits it, within the call.  Others wait; what there
+is room for is launched by the thread that has launched before.  Each island that has no room has a thread, which waits
+for the runs in flight there and then launches what the scheduler chooses.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
+from pcg.controller.faults import Cancelled, IslandFailed, RunError
 from pcg.controller.queues import Ticket
+from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
-from pcg.controller.store import ClientUse, Entry
+from pcg.controller.store import Entry
 from pcg.runtime.islands.backend import Loaded, Unfinished
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.lane import Lane
-from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
-from pcg.runtime.islands.run_launcher import RunLauncher
+from pcg.runtime.islands.run_launcher import Found
+from pcg.runtime.islands.run_threads import RunThreads
 from pcg.runtime.islands.short_path import ShortPath, short_path
 
-#: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
-_LOOK = 0.01
 #: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
 #: which that was in vain, as programs take longer.
 _BRIEFLY, _IN_VAIN = 3e-4, 32
@@ -36,7 +33,7 @@ _BRIEFLY, _IN_VAIN = 3e-4, 32
 DEADLINE = 3600.0
 
 
-class Dispatcher(RunLauncher):
+class Dispatcher(RunThreads):
     """All that is shared by the clients of a controller: scheduler, store, runs in flight.
 
     Args:
@@ -48,10 +45,37 @@ class Dispatcher(RunLauncher):
         self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT, host: int = 0
     ) -> None:
         super().__init__(policy, cap, host, self._unparked)
-        self._closed = False
         self._number = 0
+        self._quotas: dict[str, Quota] = {}
         for name, memory in islands.items():
             self.add_island(name, memory)
+
+    @property
+    def limited(self) -> bool:
+        """Whether some island says how many bytes programs may use."""
+        return any(q.memory is not None for q in self.scheduler.queues.values())
+
+    # -- quotas --------------------------------------------------------------------------------
+
+    def set_quota(self, client: str, quota: Quota) -> None:
+        """Limit what a client may have; what it has already stays."""
+        with self._lock:
+            self._quotas.pop(client, None)
+            if quota.limits:
+                self._quotas[client] = quota
+
+    def quota(self, client: str) -> Quota:
+        """What a client may have."""
+        return self._quotas.get(client, Quota())
+
+    def _check_quota(self, quota: Quota, client: str, loaded: Loaded) -> None:
+        adds: dict[str, int] = {}
+        for _, island, nbytes in loaded.outputs:
+            adds[island] = adds.get(island, 0) + nbytes
+        quota.check(
+            client, loaded.name, adds, lambda island: self.store.nbytes(island, client),
+            lambda: self._queued(client),
+        )  # fmt: skip
 
     # -- submitting ----------------------------------------------------------------------------
 
@@ -65,6 +89,7 @@ class Dispatcher(RunLauncher):
 
         Raises:
           MemoryError: it can never fit.
+          QuotaExceeded: its client would have more than it may.
           RunError: an island that it needs is gone.
         """
         with self._lock:
@@ -72,40 +97,44 @@ class Dispatcher(RunLauncher):
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             lanes = self._lanes_of(loaded)
             self._collect()
+            if (quota := self._quotas.get(client)) is not None:
+                self._check_quota(quota, client, loaded)
             if self._open.waits(client, loaded, arguments):
-                waiting = Ticket(0, client, loaded.name, loaded.islands, {})
-                run, futures = self._run(client, loaded, arguments, waiting, seconds, into)
-                self._open.parked.append(run)
-                self._watch(lanes[0])
-                return futures
-            given = [a for a in arguments if type(a) is ShardedFuture]
-            after = [a._run.ticket for a in given if not a._run.ticket.launched]
-            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
-        found = None
+                return self._park(client, loaded, arguments, seconds, into)
+            after, reads = self._before(arguments, lanes)
+        futures: list[ShardedFuture] | None = None
         if not after and not self._open.going_on and self._launching.take():
             try:
-                found = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
+                futures = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
             finally:
                 self._launching.give()
-        if found is None:
+        if futures is None:
             with self._lock:
                 self._lanes_of(loaded)
                 ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
-                run, found = self._run(client, loaded, arguments, ticket, seconds, into)
-                if loaded.exchanges:
-                    self._opened(run)
-                self._queue(run, lanes)
+                run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
+                self._wait(run, lanes)
+                self._pump()  # who launches now does so afterwards
+                if not run.launched:
+                    for lane in lanes:
+                        self._watch(lane)
         elif self._runs or self._recorder is not None:
-            with self._lock:
-                self._wake()
-        return found
+            self._go_on()
+        return futures
 
-    def _queue(self, run: Run, lanes: Sequence[Lane]) -> None:
+    def _before(self, arguments: Sequence[Any], lanes: Sequence[Lane]) -> tuple[list[Ticket], tuple[Entry, ...]]:
+        """Runs that wait whose results a run reads; and buffers that it reads, where memory is limited."""
+        own = [a for a in arguments if type(a) is ShardedFuture]
+        after = [a._run.ticket for a in own if not a._run.ticket.launched]
+        return after, self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
+
+    def _wait(self, run: Run, lanes: Sequence[Lane]) -> None:
         """A run that has a ticket waits."""
         self._runs[run.ticket] = run
         for lane in lanes:
             lane.room = 0  # the short path goes no further
-            self._watch(lane)
+        if run.loaded.exchanges:
+            self._opened(run)
 
     def _opened(self, run: Run) -> None:
         """A run is open: until it is not, the short path, which does not look at open runs, launches nothing."""
@@ -114,20 +143,31 @@ class Dispatcher(RunLauncher):
             lane.room = 0
         self._watch(self._lanes[run.loaded.islands[0]])
 
+    def _park(
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float, into: Sequence[ShardedFuture]
+    ) -> list[ShardedFuture]:  # fmt: skip
+        """A run that waits for open runs before it waits as others do."""
+        run, futures = self._run(
+            client, loaded, arguments, Ticket(0, client, loaded.name, loaded.islands, {}), seconds, into
+        )  # fmt: skip
+        self._open.parked.append(run)
+        self._watch(self._lanes[loaded.islands[0]])
+        return futures
+
     def _unparked(self, run: Run) -> None:
-        """A parked run waits as others do."""
+        """A run that was parked waits as others do."""
         loaded = run.loaded
         try:
             lanes = self._lanes_of(loaded)
-            given = [a for a in run.arguments if type(a) is ShardedFuture]
-            after = [a._run.ticket for a in given if not a._run.ticket.launched]
-            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
+            after, reads = self._before(run.arguments, lanes)
             run.ticket = self.scheduler.submit(run.client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
         except (RunError, MemoryError) as error:
             self._give_up(run, error if isinstance(error, RunError) else RunError(str(error)))
             return
         run.reads = run.ticket.reads
-        self._queue(run, lanes)
+        self._wait(run, lanes)
+        for lane in lanes:
+            self._watch(lane)
 
     def _run(
         self, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, seconds: float,
@@ -158,7 +198,7 @@ class Dispatcher(RunLauncher):
             self._read(run)
             if loaded.exchanges:
                 self._opened(run)
-        launched: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished = [], {}
+        launched: Found | Unfinished = [], {}
         try:
             launched = self._launch(run)
         except BaseException as error:  # Ctrl-C, say: what was not launched has no values
@@ -213,12 +253,12 @@ class Dispatcher(RunLauncher):
         there is to do: something waits, an argument is not computed yet by a launched program, or is elsewhere.
         """
         lane = self._lanes.get(loaded.islands[0])
-        if lane is None or lane.queue.memory is not None:
+        if lane is None or lane.queue.memory is not None or client in self._quotas:
             return None
         with self._lock:
             return short_path(
                 client, loaded, placed, slice, version, lane, self.store, self._launching, self._settle, self._runs,
-                self._wake_all,
+                self._go_on,
             )  # fmt: skip
 
     def _settle(self, lane: Lane, quick: QuickRuns) -> bool:
@@ -230,128 +270,18 @@ class Dispatcher(RunLauncher):
                 return False
             return lane.allow(quick)
 
-    # -- waiting -------------------------------------------------------------------------------
-
-    def _watch(self, lane: Lane) -> None:
-        """Have a thread that goes on when the runs in flight on an island are done."""
-        if lane.thread is None:
-            lane.thread = threading.Thread(target=self._serve, args=(lane,), name=f"pcg {lane.name}", daemon=True)
-            lane.thread.start()
-        lane.wake.notify()
-
-    def _wake(self) -> None:
-        for lane in self._lanes.values():
-            if lane.thread is not None:
-                lane.wake.notify()
-
-    def _wake_all(self) -> None:
-        with self._lock:
-            self._wake()
-
-    def _serve(self, lane: Lane) -> None:
-        while True:
-            with self._lock:
-                while not self._waits(lane):
-                    if self._closed or lane.gone:
-                        return
-                    lane.wake.wait()
-                self._collect()
-                self._expire()
-                self._pump()
-                if lane.gone:
-                    return
-                if not lane.runs:
-                    # It waits for another island, or for memory that a client frees.
-                    lane.wake.wait(_LOOK)
-                    continue
-                run, token, _ = lane.runs[0]
-            run.loaded.wait(token)
-            del run, token
-
-    def _waits(self, lane: Lane) -> bool:
-        """Whether a thread is to wait for what is in flight on an island."""
-        if self._open and self._open.on(lane.name):
-            return True
-        return bool(lane.queue.waiting) or (self._recorder is not None and bool(lane.runs))
-
-    @contextmanager
-    def recorded(self) -> Iterator[Recorder]:
-        """What notes the runs that are done meanwhile; it has all of them at the end."""
-        self.drain()
-        with self._lock:
-            self._recorder = recorder = Recorder()
-            for lane in self._lanes.values():
-                lane.room = 0
-                self._watch(lane)
-        try:
-            yield recorder
-        finally:
-            self.drain()
-            with self._lock:
-                self._recorder = None
-
-    def _expire(self) -> None:
-        """Runs whose deadline has passed while they waited have no results."""
-        now = time.monotonic()
-        for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
-            why = self.scheduler.why_waiting(ticket)
-            if self._host:
-                why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
-            self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
-        for run in [r for r in (*self._open.unfinished, *self._open.parked) if r.deadline < now]:
-            why = "rows of an exchange" if run in self._open else "an earlier program, with an exchange"
-            self._lose_open(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
-
-    def _give_up(self, run: Run, error: RunError) -> None:
-        """A run that waits gets no turn: its results are an error."""
-        self.scheduler.withdraw(run.ticket)
-        self._runs.pop(run.ticket, None)
-        run.arguments = []
-        for reference in run.results:
-            self.store.remove(reference, error)
-        run.is_launched()
-        self._open.close(run)
-
-    def drain(self) -> None:
-        """Wait until nothing waits and nothing is in flight."""
-        while True:
-            with self._lock:
-                if free := self._launching.take():
-                    for lane in self._lanes.values():
-                        lane.flush()
-                    self._launching.give()
-                self._collect()
-                left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
-                if left is None and free and not (self._runs or self._open):
-                    return
-                if left is None:
-                    self._idle.wait(_LOOK)
-                    continue
-            left[0].loaded.wait(left[1])
-
-    def use(self, client: str) -> ClientUse:
-        """What a client uses now."""
-        with self._lock:
-            self._collect()
-            in_flight = 0
-            for lane in self._lanes.values():
-                in_flight += sum(count for run, _, count in lane.runs if run.client == client)
-                if lane.pending and lane.quick is not None and lane.quick.client == client:
-                    in_flight += lane.pending
-            parked = sum(run.client == client for run in self._open.parked)
-            return self.store.use(client, self.scheduler.queued(client) + parked, in_flight)
-
     # -- leaving -------------------------------------------------------------------------------
 
     def forget(self, client: str) -> None:
         """A client is gone: its runs that wait are not launched, its buffers are freed."""
         with self._lock:
+            self._quotas.pop(client, None)
             error = Cancelled(f"client {client} is closed")
+            for parked in [r for r in self._open.parked if r.client == client]:
+                self._lose_open(parked, error)
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:
                     self._give_up(run, error)
-            for run in [r for r in self._open.parked if r.client == client]:
-                self._lose_open(run, error)
             self._collect()
             self._remove(self.store.of_client(client), error)
             self.store.forget(client)
@@ -360,13 +290,14 @@ class Dispatcher(RunLauncher):
     def lose(self, island: str, cause: str) -> None:
         """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
         with self._lock:
+            self._collect()
             for ticket in self.scheduler.remove_island(island):
                 if (waiting := self._runs.get(ticket)) is not None:
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             lane = self._lanes.pop(island)
             lane.gone, lane.room = True, 0
-            for run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
-                self._lose_open(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+            for known in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lose_open(known, IslandFailed(island, f"{known.number} of {known.program}", cause))
             for run, _, _ in lane.runs:
                 if isinstance(run, Run):
                     self._remove(run.results, IslandFailed(island, f"{run.number} of {run.program}", cause))

@@ -32,7 +32,7 @@ from pcg.controller.routes import Route
 from pcg.controller.streams import Value
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies, jax_compat
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import sharding_of
 from pcg.runtime.islands.pieces import Absent, joins, kinds, takes
@@ -242,7 +242,7 @@ def _all_or_none(own: NamedSharding) -> Callable[[Any], Any]:
         donate_argnums=0, keep_unused=True,
     )  # fmt: skip
 
-    to_one, to_each = jax_compat.copies(devices[:1] * len(devices)), jax_compat.copies(devices)
+    to_one, to_each = array_copies.copies(devices[:1] * len(devices)), array_copies.copies(devices)
 
     def distribute(x: Any) -> Any:
         joined = join(*to_one([shard.data for shard in mark(x).addressable_shards]))
@@ -255,5 +255,5 @@ def _all_or_none(own: NamedSharding) -> Callable[[Any], Any]:
 def _copying(source: Sharding, target: Sharding, shape: Sequence[int]) -> Callable[[Any], Any]:
     """A function that copies an array into a layout, and shares no buffer with it."""
     indices = [tuple(s.devices_indices_map(tuple(shape)).values()) for s in (source, target)]
-    copy = jax_compat.duplicating(target)
+    copy = array_copies.duplicating(target)
     return copy if indices[0] == indices[1] else lambda x: copy(jax.device_put(x, target))

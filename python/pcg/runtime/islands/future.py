@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
+from pcg.controller.queues import Ticket
 from pcg.runtime import jax_compat
 
 #: Seconds between looks whether a run is launched: its deadline ends the wait, a signal may as well.
@@ -21,6 +22,10 @@ class Source(Protocol):
     @property
     def program(self) -> str:
         """What users call the program."""
+
+    @property
+    def ticket(self) -> Ticket:
+        """Its place in the order of launches."""
 
     def waiter(self) -> threading.Event | None:
         """What is set when its results have values, or errors in their places; None if they have."""
@@ -109,8 +114,11 @@ class ShardedFuture:
         Raises:
           RunError: its program failed, or its island or client is gone.
         """
-        if isinstance(self._value, RunError):
-            raise self._value.again()
+        value = self._value
+        if isinstance(value, RunError):
+            raise value.again()
+        if (check := getattr(value, "check", None)) is not None:  # only a cluster knows it
+            check()
 
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.

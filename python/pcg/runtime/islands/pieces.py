@@ -18,7 +18,7 @@ from pcg.controller.routes import Route
 from pcg.controller.streams import Value
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh, ShardSpec
-from pcg.runtime import jax_compat
+from pcg.runtime import array_copies, jax_compat
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import sharding_of
 from pcg.runtime.placement import DeviceMesh
@@ -59,7 +59,7 @@ def takes(
         return lambda x: {}
     # Others may have all to send: what changes the layout is done by all that have a part of the value.
     if route.aligned:
-        layout, copy = sharding_of(value, mesh, devices), jax_compat.copies(list(own.values()))
+        layout, copy = sharding_of(value, mesh, devices), array_copies.copies(list(own.values()))
 
         def aligned(x: Any) -> dict[int, jax.Array]:
             x = _integers(x)
@@ -130,7 +130,7 @@ def _together(devices: Sequence[Any]) -> Callable[[list[jax.Array]], list[jax.Ar
     gate = jax.jit(
         lambda x, mark: jax.lax.optimization_barrier((x, mark))[0], donate_argnums=0, keep_unused=True
     )  # fmt: skip
-    to_one, to_each = jax_compat.copies([devices[0]] * len(devices)), jax_compat.copies(devices)
+    to_one, to_each = array_copies.copies([devices[0]] * len(devices)), array_copies.copies(devices)
 
     def together(arrays: list[jax.Array]) -> list[jax.Array]:
         joined = join(*to_one([mark(x) for x in arrays]))

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import numpy as np
 
 from pcg.controller.faults import IslandFailed
 from pcg.controller.routes import source_slices
@@ -33,7 +32,7 @@ from pcg.runtime.islands.launcher import Launcher, parts
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
 from pcg.runtime.islands.remote_island import RemoteIsland
 from pcg.runtime.islands.remote_run import RemoteRun
-from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland
+from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland, host_array
 
 DISPATCH = ("parallel", "sequential")
 
@@ -260,11 +259,7 @@ class RemoteProgram:
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
-        if isinstance(x, RemoteValue):
-            return x.host()
-        if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
-            return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
-        return HostArray(np.asarray(x, self._dtypes[number]))
+        return x.host() if isinstance(x, RemoteValue) else host_array(x, self._dtypes[number])
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         backend, program = self._backend, self.program

@@ -10,7 +10,20 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import RunError
+from pcg.runtime import jax_compat
 from pcg.runtime.islands.protocol import HostArray
+
+
+def host_array(x: Any, dtype: Any) -> HostArray:
+    """An array, or random keys, as it goes to another process; `dtype` is that of an array."""
+    if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
+        return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
+    return HostArray(np.asarray(x, dtype))
+
+
+def local_array(x: HostArray) -> jax.Array:
+    """What came from another process, on this process's devices."""
+    return jax.numpy.asarray(x.data) if x.impl is None else jax.random.wrap_key_data(x.data, impl=x.impl)
 
 
 class Keeper(Protocol):
@@ -120,7 +133,4 @@ class RemoteValue:
 
     def local(self) -> jax.Array:
         """A copy on this process's devices."""
-        found = self.host()
-        if found.impl is not None:
-            return jax.random.wrap_key_data(found.data, impl=found.impl)
-        return jax.numpy.asarray(found.data)
+        return local_array(self.host())

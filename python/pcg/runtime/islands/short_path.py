@@ -59,7 +59,7 @@ if {lost}:
 if (lane.pending >= lane.room or lane.quick is not quick) and not settle(lane, quick):
     return None
 try:
-    {results}= run({given})
+    {results}= run({inputs})
 except Exception as error:
     {errors}= failed(error, ())
 else:
@@ -101,7 +101,7 @@ def short_path(
         lost=" or ".join(f"type(v{i}) is not Array or v{i}.is_deleted()" for i in many) or "False",
         results="r0 " if number == 1 else results,
         errors=results,
-        given=", ".join(f"v{i}" for i in many),
+        inputs=", ".join(f"v{i}" for i in many),
         smallest=f"r{node.smallest}",
         gang=f"island.gang(r{node.smallest})" if node.gang else "pass",
         put="; ".join(_PUT.format(i=i) for i in range(number)),
