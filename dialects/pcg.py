@@ -177,7 +177,7 @@ class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
         return checks.tensor_operand(op) and _specs_fit(op, "dist.specs", [r.type for r in op.results])
 
 
-def _message(op: ir.Operation, values: Sequence[ir.Value]) -> bool:
+def _message(op: ir.Operation, values: Sequence[ir.Value | ir.TypeAttr]) -> bool:
     """P13, P14: which message it is, and the layout of its value where it is received."""
     tag, peer = checks.attribute(op, "tag", ir.IntegerAttr), checks.attribute(op, "peer", ir.StringAttr)
     if tag is not None and tag.value < 0:
@@ -187,7 +187,7 @@ def _message(op: ir.Operation, values: Sequence[ir.Value]) -> bool:
     spec = checks.attribute(op, "spec", ShardSpecAttr)
     if spec is None or len(values) != 1:
         return True
-    type_ = values[0].type
+    type_ = values[0].value if isinstance(values[0], ir.TypeAttr) else values[0].type
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         return checks.fail(op, f"moves a {type_}; allowed: ranked tensors of static shape")
     if why := checks.spec_error(spec, type_.rank):
@@ -229,6 +229,141 @@ class ReceiveOp(Pcg.Operation, name="receive"):
     @staticmethod
     def verify_invariants(op) -> bool:
         return _message(op, op.results)
+
+
+class ExchangeOp(Pcg.Operation, name="exchange", traits=[ext.Pure]):
+    """Gives each row to the shard of another slice that its `destination` says: what moves depends on data.
+
+    `%r, %n = "pcg.exchange"(%x, %d) {mesh = @right,
+    in_specs = [#dist.shard_spec<@left, [["data"], []], {}>, #dist.shard_spec<@left, [["data"]], {}>],
+    out_specs = [#dist.shard_spec<@right, [["expert"], [], []], {}>, #dist.shard_spec<@right, [["expert"], []], {}>]}
+    : (tensor<8x4xf32>, tensor<8xi32>) -> (tensor<2x8x4xf32>, tensor<2x2xi32>)`
+
+    `%r` has the rows of each receiving shard, up to a capacity, by sending shard and then as they were there, and zeros
+    behind them; `%n` how many came from each sending shard.  A negative destination is none.  With `drop` rows beyond
+    the capacity are left out, else they are an error.
+    """
+
+    input: ext.Operand[Any]
+    destination: ext.Operand[Any]
+    mesh: ir.FlatSymbolRefAttr
+    result: ext.Result[Any]
+    counts: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _exchange(op, op.operands[0].type, op.operands[1].type, op.results[0].type, op.results[1].type)
+
+
+class ExchangeBackOp(Pcg.Operation, name="exchange_back", traits=[ext.Pure]):
+    """Gives the rows that `pcg.exchange` has distributed, or what was computed of them, back to where they came from.
+
+    `%y = "pcg.exchange_back"(%r, %n, %d) {mesh = @left,
+    in_specs = [#dist.shard_spec<@right, [["expert"], [], []], {}>, #dist.shard_spec<@right, [["expert"], []], {}>,
+    #dist.shard_spec<@left, [["data"]], {}>], out_specs = [#dist.shard_spec<@left, [["data"], []], {}>]}
+    : (tensor<2x8x4xf32>, tensor<2x2xi32>, tensor<8xi32>) -> tensor<8x4xf32>`
+
+    Rows that went nowhere are zeros.
+    """
+
+    input: ext.Operand[Any]
+    counts: ext.Operand[Any]
+    destination: ext.Operand[Any]
+    mesh: ir.FlatSymbolRefAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _exchange(op, op.results[0].type, op.operands[2].type, op.operands[0].type, op.operands[1].type)
+
+
+def _exchange(op: ir.Operation, rows: ir.Type, destination: ir.Type, result: ir.Type, counts: ir.Type) -> bool:
+    """P15: types of rows at both sides, of where they go, and of how many came."""
+    for type_ in (rows, destination, result, counts):
+        if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+            return checks.fail(op, f"moves a {type_}; allowed: ranked tensors of static shape")
+    element = ir.RankedTensorType(rows).element_type
+    if not rows.rank or list(result.shape[2:]) != list(rows.shape[1:]) or result.rank != rows.rank + 1:
+        return checks.fail(op, f"rows of {rows} are {result}; allowed: [receivers, capacity, ...] of [rows, ...]")
+    if result.element_type != element:
+        return checks.fail(op, f"rows of {element} are {result.element_type}; allowed: one type")
+    if str(destination.element_type) != "i32" or list(destination.shape) != [rows.shape[0]]:
+        return checks.fail(op, f"destinations are {destination}; allowed: tensor<{rows.shape[0]}xi32>")
+    if str(counts.element_type) != "i32" or counts.rank != 2 or counts.shape[0] != result.shape[0]:
+        return checks.fail(op, f"counts are {counts}; allowed: tensor<{result.shape[0]}x(senders)xi32>")
+    return _specs_fit(op, "in_specs", [v.type for v in op.operands], anywhere=True) and _specs_fit(
+        op, "out_specs", [v.type for v in op.results]
+    )
+
+
+class DispatchOp(Pcg.Operation, name="dispatch"):
+    """Gives rows to the shards of another slice, which takes them by the `pcg.collect` of the same `tag`; never waits.
+
+    `"pcg.dispatch"(%x, %d) {tag = 0, peer = "podB", type = tensor<2x8x4xf32>,
+    spec = #dist.shard_spec<@right, [["expert"], [], []], {}>} : (tensor<8x4xf32>, tensor<8xi32>) -> ()`
+
+    `type` and `spec` are those of the rows there.  With `back` rows return; the second operand then says how many came
+    from each shard.
+    """
+
+    input: ext.Operand[Any]
+    routing: ext.Operand[Any]
+    tag: ir.IntegerAttr
+    peer: ir.StringAttr
+    type: ir.TypeAttr
+    spec: ShardSpecAttr
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _parcels(op)
+
+
+class CollectOp(Pcg.Operation, name="collect"):
+    """Takes rows that the shards of another slice dispatch; waits until each of them has ended its stream.
+
+    `%r, %n = "pcg.collect"() {tag = 0, peer = "podA", type = tensor<8x4xf32>,
+    spec = #dist.shard_spec<@left, [["data"], []], {}>, out_specs = [#dist.shard_spec<@right, [["expert"], [], []], {}>,
+    #dist.shard_spec<@right, [["expert"], []], {}>]} : () -> (tensor<2x8x4xf32>, tensor<2x2xi32>)`
+
+    `type` and `spec` are those of the rows where they come from.
+    """
+
+    tag: ir.IntegerAttr
+    peer: ir.StringAttr
+    type: ir.TypeAttr
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+    counts: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _parcels(op) and _specs_fit(op, "out_specs", [r.type for r in op.results], anywhere=True)
+
+
+class CollectBackOp(Pcg.Operation, name="collect_back"):
+    """Takes rows that return, to where they left by their `destination`; waits as `pcg.collect` does.
+
+    `%y = "pcg.collect_back"(%d) {tag = 1, peer = "podB", type = tensor<2x8x4xf32>,
+    spec = #dist.shard_spec<@right, [["expert"], [], []], {}>,
+    out_specs = [#dist.shard_spec<@left, [["data"], []], {}>]} : (tensor<8xi32>) -> tensor<8x4xf32>`
+    """
+
+    destination: ext.Operand[Any]
+    tag: ir.IntegerAttr
+    peer: ir.StringAttr
+    type: ir.TypeAttr
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _parcels(op) and _specs_fit(op, "out_specs", [r.type for r in op.results], anywhere=True)
+
+
+def _parcels(op: ir.Operation) -> bool:
+    """P13, P14 of an end of an exchange, with the type of the rows at the other end."""
+    type_ = checks.attribute(op, "type", ir.TypeAttr)
+    return _message(op, () if type_ is None else (type_,))
 
 
 class AlternativesOp(Pcg.Operation, name="alternatives", traits=[ext.Pure]):
@@ -317,10 +452,11 @@ class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, 
         return True
 
 
-def _specs_fit(op: ir.Operation, name: str, types: Sequence[ir.Type]) -> bool:
-    """P11: the layouts in attribute `name` are one per value, well formed, and on the op's mesh."""
-    specs, mesh = checks.attribute(op, name, ir.ArrayAttr), checks.attribute(op, "mesh", ir.FlatSymbolRefAttr)
-    if specs is None or mesh is None:
+def _specs_fit(op: ir.Operation, name: str, types: Sequence[ir.Type], anywhere: bool = False) -> bool:
+    """P11: the layouts in attribute `name` are one per value, well formed, and (or `anywhere`) on the op's mesh."""
+    specs = checks.attribute(op, name, ir.ArrayAttr)
+    mesh = None if anywhere else checks.attribute(op, "mesh", ir.FlatSymbolRefAttr)
+    if specs is None or (mesh is None and not anywhere):
         return True
     if len(specs) != len(types):
         return checks.fail(op, f"{name} has {len(specs)} entries; one per value is needed, {len(types)}")
@@ -332,7 +468,7 @@ def _specs_fit(op: ir.Operation, name: str, types: Sequence[ir.Type]) -> bool:
             return checks.fail(op, f"{name} {i} is {spec}; allowed: a #dist.shard_spec, or unit for unknown")
         if why := checks.spec_error(spec, type_.rank if isinstance(type_, ir.RankedTensorType) else None):
             return checks.fail(op, f"{name} {i}: {why}")
-        if (symbol := str(spec.mesh)) != str(mesh):
+        if mesh is not None and (symbol := str(spec.mesh)) != str(mesh):
             return checks.fail(op, f"{name} {i} is a layout on {symbol}; the op is on {mesh}")
     return True
 

@@ -78,3 +78,18 @@ func.func @between_islands(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = "pcg.receive"() {tag = 3, peer = "podB", spec = #dist.shard_spec<@other, [[], []], {}>} : () -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// CHECK-LABEL: func.func @exchanges
+func.func @exchanges(%a: tensor<8x4xf32>, %d: tensor<8xi32>) -> tensor<8x4xf32> {
+  // CHECK-NEXT: "pcg.exchange"(%arg0, %arg1) {drop, in_specs
+  %0, %1 = "pcg.exchange"(%a, %d) {mesh = @other, drop, in_specs = [#dist.shard_spec<@other, [["x"], []], {}>, #dist.shard_spec<@other, [["x"]], {}>], out_specs = [#dist.shard_spec<@other, [["x"], [], []], {}>, #dist.shard_spec<@other, [["x"], []], {}>]} : (tensor<8x4xf32>, tensor<8xi32>) -> (tensor<2x8x4xf32>, tensor<2x2xi32>)
+  // CHECK-NEXT: "pcg.exchange_back"(%{{.*}}, %{{.*}}, %arg1) {in_specs
+  %2 = "pcg.exchange_back"(%0, %1, %d) {mesh = @other, in_specs = [#dist.shard_spec<@other, [["x"], [], []], {}>, #dist.shard_spec<@other, [["x"], []], {}>, #dist.shard_spec<@other, [["x"]], {}>], out_specs = [#dist.shard_spec<@other, [["x"], []], {}>]} : (tensor<2x8x4xf32>, tensor<2x2xi32>, tensor<8xi32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.dispatch"(%arg0, %arg1) {peer = "podB", spec = {{.*}}, tag = 4 : i64, type = tensor<2x8x4xf32>} : (tensor<8x4xf32>, tensor<8xi32>) -> ()
+  "pcg.dispatch"(%a, %d) {tag = 4, peer = "podB", type = tensor<2x8x4xf32>, spec = #dist.shard_spec<@other, [["x"], [], []], {}>} : (tensor<8x4xf32>, tensor<8xi32>) -> ()
+  // CHECK-NEXT: "pcg.collect"() {out_specs = {{.*}}, peer = "podB", spec = {{.*}}, tag = 5 : i64, type = tensor<8x4xf32>} : () -> (tensor<2x8x4xf32>, tensor<2x2xi32>)
+  %3, %4 = "pcg.collect"() {tag = 5, peer = "podB", type = tensor<8x4xf32>, spec = #dist.shard_spec<@other, [["x"], []], {}>, out_specs = [#dist.shard_spec<@other, [["x"], [], []], {}>, #dist.shard_spec<@other, [["x"], []], {}>]} : () -> (tensor<2x8x4xf32>, tensor<2x2xi32>)
+  // CHECK-NEXT: "pcg.collect_back"(%arg1) {out_specs
+  %5 = "pcg.collect_back"(%d) {tag = 6, peer = "podB", type = tensor<2x8x4xf32>, spec = #dist.shard_spec<@other, [["x"], [], []], {}>, out_specs = [#dist.shard_spec<@other, [["x"], []], {}>]} : (tensor<8xi32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}

@@ -246,3 +246,51 @@ func.func @p14_rank() {
   %0 = "pcg.receive"() {tag = 0, peer = "podA", spec = #dist.shard_spec<@mesh, [[]], {}>} : () -> tensor<8x4xf32>
   return
 }
+
+// -----
+
+func.func @p15_rows(%a: tensor<8x4xf32>, %d: tensor<8xi32>) {
+  // expected-error @+1 {{'pcg.exchange' op rows of tensor<8x4xf32> are tensor<2x8x3xf32>; allowed: [receivers, capacity, ...] of [rows, ...]}}
+  %0, %1 = "pcg.exchange"(%a, %d) {mesh = @mesh} : (tensor<8x4xf32>, tensor<8xi32>) -> (tensor<2x8x3xf32>, tensor<2x2xi32>)
+  return
+}
+
+// -----
+
+func.func @p15_element(%a: tensor<8x4xf32>, %d: tensor<8xi32>) {
+  // expected-error @+1 {{'pcg.exchange' op rows of f32 are bf16; allowed: one type}}
+  %0, %1 = "pcg.exchange"(%a, %d) {mesh = @mesh} : (tensor<8x4xf32>, tensor<8xi32>) -> (tensor<2x8x4xbf16>, tensor<2x2xi32>)
+  return
+}
+
+// -----
+
+func.func @p15_destination(%a: tensor<8x4xf32>, %d: tensor<7xi32>) {
+  // expected-error @+1 {{'pcg.exchange' op destinations are tensor<7xi32>; allowed: tensor<8xi32>}}
+  %0, %1 = "pcg.exchange"(%a, %d) {mesh = @mesh} : (tensor<8x4xf32>, tensor<7xi32>) -> (tensor<2x8x4xf32>, tensor<2x2xi32>)
+  return
+}
+
+// -----
+
+func.func @p15_counts(%r: tensor<2x8x4xf32>, %n: tensor<3x2xi32>, %d: tensor<8xi32>) {
+  // expected-error @+1 {{'pcg.exchange_back' op counts are tensor<3x2xi32>; allowed: tensor<2x(senders)xi32>}}
+  %0 = "pcg.exchange_back"(%r, %n, %d) {mesh = @mesh} : (tensor<2x8x4xf32>, tensor<3x2xi32>, tensor<8xi32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p13_dispatch(%a: tensor<8x4xf32>, %d: tensor<8xi32>) {
+  // expected-error @+1 {{'pcg.dispatch' op tag -1 is negative; allowed: 0, 1, 2, ...}}
+  "pcg.dispatch"(%a, %d) {tag = -1, peer = "podB", type = tensor<2x8x4xf32>, spec = #dist.shard_spec<@mesh, [[], [], []], {}>} : (tensor<8x4xf32>, tensor<8xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @p14_collect(%d: tensor<8xi32>) {
+  // expected-error @+1 {{'pcg.collect_back' op spec: #dist.shard_spec<@mesh, [[]], {}> has 1 dimensions, the tensor has 3}}
+  %0 = "pcg.collect_back"(%d) {tag = 0, peer = "podB", type = tensor<2x8x4xf32>, spec = #dist.shard_spec<@mesh, [[]], {}>, out_specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<8xi32>) -> tensor<8x4xf32>
+  return
+}

@@ -369,6 +369,65 @@ def test_slices_of_unlike_size_on_two_islands(backend: str) -> None:
         assert found[1][0]["up"].slice is large and found[1][1].slice is small
 
 
+def experts_of(w: dict[str, jax.Array], rows: jax.Array) -> jax.Array:
+    """[experts, rows, width], each by its expert."""
+    return jax.nn.relu(rows @ w["up"]) @ w["down"]
+
+
+def top_2(state: Any, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Rows [2 tokens, width], their gates, and the expert of each: of four, one is never chosen."""
+    h = x + jnp.tanh(x @ state["dense"])
+    gates = jax.nn.softmax(h @ state["router"] + jnp.asarray([0, 0.5, 0, -1e9]))
+    gate, expert = jax.lax.top_k(gates, 2)
+    return jnp.repeat(h, 2, 0), (gate / gate.sum(-1, keepdims=True)).reshape(-1), expert.reshape(-1)
+
+
+def combined(y: jax.Array, gate: jax.Array, target: jax.Array) -> jax.Array:
+    mixed = (y * gate[:, None]).reshape(-1, 2, y.shape[-1]).sum(1)
+    return jnp.mean((mixed - target) ** 2)
+
+
+def test_a_mixture_of_experts_with_data_dependent_exchange(controller: pcg.Controller) -> None:
+    """Router and dense part on one island, an expert per device on the other: as on one device, after five steps."""
+    client = controller.client()
+    dense, experts = client.request({"data": 4}, island="island0"), client.request({"expert": 4}, island="island1")
+    route, apply, end = dense.function(top_2), experts.function(experts_of), dense.function(combined)
+
+    def loss_on_islands(state: Any, x: jax.Array, target: jax.Array) -> jax.Array:
+        rows, gate, expert = route(state, x)
+        routed = dense.exchange(rows, expert, experts)
+        return end(routed.back(apply(state["experts"], routed.rows)), gate, target)
+
+    def loss_on_one(state: Any, x: jax.Array, target: jax.Array) -> jax.Array:
+        rows, gate, expert = top_2(state, x)
+        w = state["experts"]
+        y = jnp.einsum("tf,tfd->td", jax.nn.relu(jnp.einsum("td,tdf->tf", rows, w["up"][expert])), w["down"][expert])
+        return combined(y, gate, target)
+
+    def step_of(loss: Any) -> Any:
+        def step(state: Any, x: jax.Array, target: jax.Array) -> Any:
+            value, grads = jax.value_and_grad(loss)(state, x, target)
+            return value, jax.tree.map(lambda w, g: w - 0.3 * g, state, grads)
+
+        return step
+
+    state = {
+        "dense": normal(8, 8), "router": normal(8, 4, scale=1.0),
+        "experts": {"up": normal(4, 8, 16), "down": normal(4, 16, 8)},
+    }  # fmt: skip
+    x, target = normal(16, 8, scale=1.0), normal(16, 8, seed=1)
+    program = client.program(step_of(loss_on_islands))
+    found = five(program, state, x, target)
+    close(found, five(jax.jit(step_of(loss_on_one)), state, x, target))
+    losses = [float(v) for v in found[0]]
+    assert losses == sorted(losses, reverse=True)
+    text = program.as_text()
+    assert text.count("Dispatch") == text.count("Collect") == 4  # there and back, and their gradients
+    moved = controller.backend.exchanged
+    assert moved["rows"] % (4 * 5 * 32) == 0  # each row four times a step: forth and back, its gradient as well
+    assert 0 < moved["parcels"] <= moved["rows"] // 32 * 12  # nothing goes to the expert that nobody chose
+
+
 def test_one_frozen_part_serves_two_clients(controller: pcg.Controller) -> None:
     owner = controller.client("owner")
     frozen = owner.request({"model": 2})

@@ -31,15 +31,17 @@ from typing import Any, Protocol
 
 try:
     import jax
+    from jax.extend import source_info_util
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
 from pcg.api.by_shapes import numbers
+from pcg.api.exchanged import Exchanged, exchange
 from pcg.api.lowering import FunctionOnSlice, Lowering
 from pcg.api.names import Names, published
 from pcg.api.nodes import CompiledNode
 from pcg.api.on_slice import Lowers, OnSlice, Submits
-from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram
+from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram, as_called
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
 from pcg.controller.quotas import Quota
@@ -56,6 +58,8 @@ from pcg.runtime.islands.process_backend import ProcessBackend
 from pcg.runtime.islands.ray_backend import RayBackend
 from pcg.runtime.islands.remote_backend import RemoteBackend
 from pcg.viz.runs import Runs, collected
+
+source_info_util.register_exclusion(__file__)  # the source of an exchange is the user's call
 
 #: What runs programs, by name.
 BACKENDS: Mapping[str, Callable[[], Any]] = {
@@ -410,6 +414,7 @@ class ClientSlice(OnSlice):
 
     def __init__(self, client: Client, name: str, slice: Slice) -> None:
         self.client, self.name, self._slice = client, "".join(c if c.isalnum() else "_" for c in name), slice
+        self._mark = ""
 
     @property
     def requested(self) -> Slice:
@@ -464,6 +469,47 @@ class ClientSlice(OnSlice):
         """
         return SliceFunction(self.client.lowering, function, self, options)
 
+    def exchange(
+        self, rows: Any, destination: Any, to: ClientSlice, *, axis: str | None = None, to_axis: str | None = None,
+        capacity: int | None = None, overflow: str = "error",
+    ) -> Exchanged:  # fmt: skip
+        """Give each row to the shard of another slice that `destination` says; only the rows that there are go there.
+
+        ```python
+        routed = dense.exchange(x, expert_of_token, experts)
+        y = routed.back(expert(w, routed.rows))
+        ```
+
+        Derivatives return along the same route.  What is behind an exchange is put into queues when it is known which
+        rows go where; other programs run meanwhile.
+
+        Args:
+          rows: [tokens, ...], tokens divisible by the size of `axis`; each of its positions sends its part.
+          destination: [tokens] integers, positions of `to_axis` from 0; negative: the row goes nowhere.
+          axis: of this slice's mesh; to_axis: of that of `to`.  They may be left out where there is one.
+          capacity: rows that each receiver has room for; default: all of them.
+          overflow: what becomes of rows beyond it: "error", or "drop".
+
+        Returns:
+          `Exchanged`: `rows` [receivers, capacity, ...] and `counts` on `to`, and `back(...)`.
+
+        Raises:
+          ValueError: shapes, an axis or an option that are not possible.
+          RunError: in place of the results, a destination that `to_axis` does not have, or more rows than `capacity`.
+        """
+        lowering = self.client.lowering
+
+        def run(function: Callable[..., Any], *arrays: Any) -> Any:
+            function.__name__ = "exchange"
+            return as_called(SliceProgram(lowering, function)(*arrays))
+
+        return exchange(rows, destination, (self, self.mark(), axis), (to, to.mark(), to_axis), capacity, overflow, run)
+
+    def mark(self) -> str:
+        """What says in traces that something is on this slice."""
+        self._mark = self._mark or self.client.lowering.register(_OnlySlice(self))
+        return self._mark
+
     def release(self) -> None:
         """Give the devices back."""
         if self.client._slices.pop(self.name, None) is not None:
@@ -475,6 +521,13 @@ class ClientSlice(OnSlice):
 
     def __repr__(self) -> str:
         return f"<slice {self}>"
+
+
+class _OnlySlice:
+    """A slice, for what is on it without being a function."""
+
+    def __init__(self, slice: OnSlice) -> None:
+        self.slice, self.options = slice, dict[str, Any]()
 
 
 def _islands(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from pcg.api.lowered import Lowered
 from pcg.api.nodes import Nodes
 from pcg.api.on_slice import Lowers, OnSlice, Submits
-from pcg.driver.island_program import Boundary, lower_program
+from pcg.driver.island_program import Boundary, ExchangeBoundary, lower_program
 from pcg.frontend import jax_program, slice_calls
 from pcg.layout import ShardSpec
 from pcg.runtime.islands.future import Placed
@@ -66,8 +66,13 @@ class Lowering:
             if isinstance(kind, Placed):
                 at[number] = kind.slice, kind.spec
         slices: dict[str, OnSlice] = {s.name: s for s, _ in at.values()}
-        boundaries, compiled = [], {}
+        boundaries: list[Boundary | ExchangeBoundary] = []
+        compiled = {}
         for node in graph.nodes:
+            if node.route is not None:
+                ranks = [len(leaf.shape) for leaf in leaves]
+                boundaries.append(self._exchange(node, at, slices, ranks))
+                continue
             function = self._functions[node.slice]
             slice = slices.setdefault(function.slice.name, function.slice)
             known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
@@ -94,6 +99,33 @@ class Lowering:
         fixed = [x for _, x in graph.constants]
         loaded = self.backend.load(program, compiled, outputs, fixed)
         return Lowered(program, texts, loaded, out_tree, slices)
+
+    def _exchange(
+        self, node: slice_calls.Node, at: dict[int, tuple[OnSlice, ShardSpec]], slices: dict[str, OnSlice],
+        ranks: Sequence[int],
+    ) -> ExchangeBoundary:  # fmt: skip
+        """An exchange: the rows of each shard are its part of the first dimension, on both slices."""
+        route = node.route
+        assert route is not None
+        source, target = ((self._functions[mark].slice, axis) for mark, axis in
+                          ((route.source, route.axis), (route.target, route.to_axis)))  # fmt: skip
+        for slice, _ in (source, target):
+            slices.setdefault(slice.name, slice)
+        reads = [target, target, source] if node.back else [source, source]
+        there = source if node.back else target
+
+        def spec(v: int, axis: str) -> ShardSpec:
+            return ShardSpec.of([[axis], *[[]] * (ranks[v] - 1)])
+
+        ins = [(slice, spec(v, axis)) for v, (slice, axis) in zip(node.reads, reads, strict=True)]
+        for v, own in zip(node.reads, ins, strict=True):
+            at.setdefault(v, own)
+        outs = [spec(v, there[1]) for v in node.writes]
+        at.update((v, (there[0], s)) for v, s in zip(node.writes, outs, strict=True))
+        named = [(slice.name, s) for slice, s in ins]
+        return ExchangeBoundary(
+            there[0].name, node.reads, node.writes, named, outs, node.back, route.drop and not node.back, node.source
+        )
 
     def place(self, aval: Any, slice: OnSlice, spec: ShardSpec) -> Placed:
         """What a value of a shape and dtype, in a layout on a slice, is; the same object every time."""

@@ -57,10 +57,7 @@ class SliceFunction:
             return futures
         if jax_compat.is_traced_here():
             return self._traced(*args, **kwargs)
-        out = self._program(*args, **kwargs)
-        if getattr(_mode, "call_by_call", False):
-            return jax.tree.map(lambda x: x.array(), out, is_leaf=lambda x: isinstance(x, ShardedFuture))
-        return out
+        return as_called(self._program(*args, **kwargs))
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Compile for arguments of these shapes, without running."""
@@ -68,6 +65,13 @@ class SliceFunction:
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} on slice {self.slice}>"
+
+
+def as_called(out: Any) -> Any:
+    """What a program of one call returns: futures, or arrays where Python runs a function call by call."""
+    if getattr(_mode, "call_by_call", False):
+        return jax.tree.map(lambda x: x.array(), out, is_leaf=lambda x: isinstance(x, ShardedFuture))
+    return out
 
 
 class SliceProgram:

@@ -8,7 +8,9 @@ from typing import NoReturn
 
 from pcg.controller.instructions import (
     Call,
+    Collect,
     Copy,
+    Dispatch,
     Free,
     Instruction,
     Receive,
@@ -26,7 +28,7 @@ def check(program: Streams, memory: int | None = None) -> None:
     """Raises StreamError, with island, place in its stream and instruction, unless
 
     - slices, values, streams, arguments and results are consistent, each argument and result being on one island;
-    - each receive has one send, of the same value, and the other way round;
+    - each receive has one send, of the same value, and the other way round, as have the ends of exchanges;
     - two islands send and receive what goes from one to the other in the same order, and no island waits for ever;
     - what an instruction uses is there, on the slice that it runs on, and what it writes goes to an empty slot;
     - at the end results and arguments that are not donated are there, and nothing else;
@@ -63,7 +65,11 @@ def _check_values(program: Streams) -> None:
     used = [*program.arguments, *program.results]
     for stream in program.streams.values():
         for what in stream.instructions:
-            used += what.values if isinstance(what, Call) else () if isinstance(what, Free) else (what.value,)
+            if isinstance(what, Call | Dispatch | Collect):
+                used += what.values
+                used += () if isinstance(what, Call) else [what.target if isinstance(what, Dispatch) else what.origin]
+            elif not isinstance(what, Free):
+                used.append(what.value)
     if bad := [n for n in used if not 0 <= n < len(program.values)]:
         raise StreamError(f"there is no value {bad[0]}; allowed: 0 to {len(program.values) - 1}")
     if bad := [n for n in program.donated if not 0 <= n < len(program.arguments)]:
@@ -91,25 +97,25 @@ def _check_ends(program: Streams) -> None:
 
 def _check_messages(program: Streams) -> None:
     """Sends and receives are pairs, of one value, and in one order."""
-    sends: dict[tuple[str, str], list[tuple[int, Send]]] = {}
-    receives: dict[tuple[str, str], list[tuple[int, Receive]]] = {}
+    sends: dict[tuple[str, str], list[tuple[int, Send | Dispatch]]] = {}
+    receives: dict[tuple[str, str], list[tuple[int, Receive | Collect]]] = {}
     tags: set[int] = set()
     for island, stream in program.streams.items():
         for place, what in enumerate(stream.instructions):
-            if isinstance(what, Send):
+            if isinstance(what, Send | Dispatch):
                 sends.setdefault((island, what.peer), []).append((place, what))
                 if what.tag in tags:
                     text = f"{_where(island, place, what)}: there is another send with tag {what.tag}"
                     raise StreamError(text, island, place)
                 tags.add(what.tag)
-            elif isinstance(what, Receive):
+            elif isinstance(what, Receive | Collect):
                 receives.setdefault((what.peer, island), []).append((place, what))
     for pair in dict.fromkeys([*sends, *receives]):
         there, here = sends.get(pair, []), receives.get(pair, [])
         source, target = pair
-        if target == source:
-            place = (there or here)[0][0]
-            raise StreamError(f"island {source}, instruction {place}: a message to itself", source, place)
+        own = [place for place, what in (*there, *here) if isinstance(what, Send | Receive)]
+        if target == source and own:
+            raise StreamError(f"island {source}, instruction {own[0]}: a message to itself", source, own[0])
         count, known = Counter(s.tag for _, s in there), Counter(r.tag for _, r in here)
         for place, receive in here:
             if count[receive.tag] != 1:
@@ -125,6 +131,9 @@ def _check_messages(program: Streams) -> None:
                     f"{_where(target, place, receive)}: {source} sends {send.tag} before it; allowed: one order",
                     target, place,
                 )  # fmt: skip
+            if isinstance(send, Dispatch) or isinstance(receive, Collect):
+                _check_exchange(program, target, place, send, receive)
+                continue
             one, other = program.values[send.value], program.values[receive.value]
             if one != other:
                 text = f"{_where(target, place, receive)}: it receives {other}, and {one} is sent"
@@ -132,6 +141,28 @@ def _check_messages(program: Streams) -> None:
             if program.island_of(receive.value) != target:
                 text = f"{_where(target, place, receive)}: {other} is on {program.island_of(receive.value)}"
                 raise StreamError(text, target, place)
+
+
+def _check_exchange(
+    program: Streams, island: str, place: int, send: Send | Dispatch, receive: Receive | Collect
+) -> None:
+    """The ends of an exchange know the same rows, on both sides."""
+    where = _where(island, place, receive)
+    if not isinstance(send, Dispatch) or not isinstance(receive, Collect) or send.back != receive.back:
+        raise StreamError(f"{where}: it is given by another kind of message ({send})", island, place)
+    if (len(receive.reads), len(receive.writes)) != ((1, 1) if receive.back else (0, 2)):
+        text = f"{where}: it reads {len(receive.reads)} slots and writes {len(receive.writes)}"
+        raise StreamError(text, island, place)
+    for one, other in ((send.values[0], receive.origin), (send.target, receive.values[0])):
+        if program.values[one] != program.values[other]:
+            text = f"{where}: it expects {program.values[other]}, and it is {program.values[one]}"
+            raise StreamError(text, island, place)
+    rows, result = program.values[receive.origin], program.values[receive.values[0]]
+    if rows.dtype != result.dtype:
+        raise StreamError(f"{where}: rows of type {rows.dtype} are to be {result.dtype}", island, place)
+    for value in (rows, result):
+        if not value.shape or any(value.spec.dims[1:]) or len(value.spec.dims[0]) > 1:
+            raise StreamError(f"{where}: {value}; allowed: the first dimension over at most one axis", island, place)
 
 
 class _Slots:
@@ -178,6 +209,17 @@ class _Slots:
             self._define(what.target, what.value)
         elif isinstance(what, Send):
             self._use(what.slot)
+        elif isinstance(what, Dispatch):
+            for slot, value in zip(what.reads, what.values, strict=True):
+                if (found := self._use(slot)) != self.program.values[value]:
+                    self._fail(f"slot {slot} has {found}; it takes {self.program.values[value]}")
+        elif isinstance(what, Collect):
+            for slot in what.reads:
+                self._use(slot)
+            if len(what.writes) != len(what.values):
+                self._fail(f"it writes {len(what.writes)} slots and {len(what.values)} values")
+            for slot, value in zip(what.writes, what.values, strict=True):
+                self._define(slot, value)
         elif isinstance(what, Receive):
             self._define(what.slot, what.value)
         else:
@@ -245,7 +287,9 @@ def _bytes(program: Streams, island: str) -> Iterator[tuple[int | None, int]]:
         values = [*now.values()]
         if isinstance(what, Call):
             values += _not_in_place(what, [now[s] for s in what.donates])
-        elif not isinstance(what, Send | Free):
+        elif isinstance(what, Collect):
+            values += what.values
+        elif not isinstance(what, Send | Dispatch | Free):
             values.append(what.value)
         yield place, most(values)
         now = next(states)

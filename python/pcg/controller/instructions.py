@@ -107,7 +107,55 @@ class Free:
         return f"Free slot {self.slot}"
 
 
-Instruction = Call | Copy | Send | Receive | Free
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Give rows to the shards of another slice that data says; never waits.
+
+    Each shard of the first of `reads` sends a part of its rows to each shard of the `target`, if it has any for it.
+    """
+
+    reads: tuple[int, int]
+    """Slots of the rows, and of what says where they go: destinations, or (`back`) how many came from each shard."""
+    tag: int
+    peer: str
+    """The island that collects them; it may be this one."""
+    values: tuple[int, int]
+    """What is in `reads`."""
+    target: int
+    """What the peer makes of the rows: an index of `Streams.values`."""
+    back: bool
+    """Whether rows return to where an exchange took them from."""
+    source: str = ""
+    """File and line of the user's call."""
+
+    def __str__(self) -> str:
+        return f"Dispatch {self.tag} of slot {self.reads[0]} by slot {self.reads[1]} to {self.peer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Take the rows that another slice dispatches under the same tag; waits until each of its shards has ended."""
+
+    reads: tuple[int, ...]
+    """Of rows that return, the slot of the destinations by which they left."""
+    writes: tuple[int, ...]
+    """Slots of the rows and, unless they return, of how many came from each shard."""
+    tag: int
+    peer: str
+    values: tuple[int, ...]
+    """What it writes: indices of `Streams.values`."""
+    origin: int
+    """What the rows are where they come from: an index of `Streams.values`."""
+    back: bool
+    drop: bool = False
+    """Whether rows beyond the capacity are left out; else they are an error."""
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"Collect {self.tag} from {self.peer} in slot {self.writes[0]}"
+
+
+Instruction = Call | Copy | Send | Receive | Dispatch | Collect | Free
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""How far islands come with their streams, where a receive waits for its send and nothing else waits."""
+"""How far islands come with their streams, where only what takes a message waits, for what gives it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from pcg.controller.instructions import Call, Instruction, Receive, Send, StreamError, Streams
+from pcg.controller.instructions import Call, Collect, Dispatch, Instruction, Receive, Send, StreamError, Streams
 
 
 class Progress:
@@ -23,16 +23,16 @@ class Progress:
         if place == len(instructions):
             return None
         what = instructions[place]
-        if isinstance(what, Receive) and not self._messages[what.peer, island, what.tag]:
+        if isinstance(what, Receive | Collect) and not self._messages[what.peer, island, what.tag]:
             return None
         return what
 
     def advance(self, island: str) -> None:
         """Do the next instruction of an island."""
         what = self.streams[island][self.at[island]]
-        if isinstance(what, Send):
+        if isinstance(what, Send | Dispatch):
             self._messages[island, what.peer, what.tag] += 1
-        elif isinstance(what, Receive):
+        elif isinstance(what, Receive | Collect):
             self._messages[what.peer, island, what.tag] -= 1
         self.at[island] += 1
 

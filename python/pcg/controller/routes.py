@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send, Stream
+from pcg.controller.streams import Call, Collect, Copy, IslandProgram, Receive, Send, Stream
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ def origins(program: IslandProgram, stream: Stream) -> list[str]:
         source = ""
         if isinstance(what, Call):
             on.update((slot, what.slice) for slot in what.writes)
+        elif isinstance(what, Collect):
+            on.update((slot, program.values[v].slice) for slot, v in zip(what.writes, what.values, strict=True))
         elif isinstance(what, Copy):
             source, on[what.target] = on[what.source], program.values[what.value].slice
         elif isinstance(what, Receive):

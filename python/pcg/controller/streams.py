@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pcg.controller.check_streams import check, peak_bytes
 from pcg.controller.instructions import (
     Call,
+    Collect,
     Copy,
+    Dispatch,
     Free,
     Instruction,
     Receive,
@@ -21,8 +23,8 @@ from pcg.controller.instructions import (
 from pcg.controller.progress import order
 
 __all__ = [
-    "Call", "Copy", "Free", "Instruction", "IslandProgram", "Receive", "Send", "Stream", "StreamError", "Value",
-    "nbytes", "order", "peak_bytes",
+    "Call", "Collect", "Copy", "Dispatch", "Free", "Instruction", "IslandProgram", "Receive", "Send", "Stream",
+    "StreamError", "Value", "nbytes", "order", "peak_bytes",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pcg.ir.parse import load_module
 from pcg.layout import Mesh, ShardSpec
 from pcg.passes.pcg_assign_islands import AssignIslandsPass
 from pcg.passes.pipeline import Pipeline
-from pcg.rewrite.islands.nodes import DONATED, TAKES
+from pcg.rewrite.islands.nodes import DONATED, DROP, TAKES
 from pcg.rewrite.islands.read import read_program
 
 
@@ -48,10 +48,28 @@ class NodeGraph:
     """Slice and layout that each result is to have; None: as it is computed."""
 
 
+@dataclass(frozen=True)
+class ExchangeBoundary:
+    """An exchange as the program sees it: rows of one slice go to the shards of another, as data says, or return."""
+
+    slice: str
+    """The slice of its results."""
+    reads: Sequence[int]
+    writes: Sequence[int]
+    in_specs: Sequence[tuple[str, ShardSpec]]
+    """Slice and layout of each value that it reads."""
+    out_specs: Sequence[ShardSpec]
+    back: bool
+    drop: bool
+    """Whether rows beyond the capacity are left out."""
+    source: str = ""
+
+
 def lower_program(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
-    nodes: Sequence[Boundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
-    donated: Collection[int] = (), ends: Sequence[tuple[str, ShardSpec] | None] = (),
+    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
+    slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int] = (),
+    ends: Sequence[tuple[str, ShardSpec] | None] = (),
 ) -> tuple[IslandProgram, dict[str, str]]:  # fmt: skip
     """The streams of a program, and its modules as text: "slices" (before any pass) and "islands" (after all).
 
@@ -76,8 +94,9 @@ def lower_program(
 
 def _module(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
-    nodes: Sequence[Boundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
-    donated: Collection[int], ends: Sequence[tuple[str, ShardSpec] | None],
+    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
+    slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int],
+    ends: Sequence[tuple[str, ShardSpec] | None],
 ) -> str:  # fmt: skip
     types = [f"tensor<{'x'.join([*map(str, leaf.shape), leaf.element])}>" for leaf in leaves]
 
@@ -89,8 +108,8 @@ def _module(
         axes, sizes = ", ".join(f'"{a}"' for a, _ in mesh.axes), ", ".join(str(n) for _, n in mesh.axes)
         value = f"#dist.process_mesh<[{axes}], [{sizes}], []>"
         lines.append(f'"dist.mesh"() {{sym_name = "{slice}", value = {value}}} : () -> ()')
-    for node in {n.function: n for n in nodes}.values():
-        lines.append(f"func.func private @{node.function}{tuple_of(node.reads)} -> {tuple_of(node.writes)}")
+    for call in {n.function: n for n in nodes if isinstance(n, Boundary)}.values():
+        lines.append(f"func.func private @{call.function}{tuple_of(call.reads)} -> {tuple_of(call.writes)}")
     inputs = []
     names = {}
     for i, v in enumerate(arguments):
@@ -105,16 +124,24 @@ def _module(
     ]
     lines.append(f"func.func @{name}({', '.join(inputs)}) -> ({', '.join(outputs)}) {{")
     for i, node in enumerate(nodes):
+        ins = node.in_specs if isinstance(node, ExchangeBoundary) else [(node.slice, s) for s in node.in_specs]
         specs = [
-            f"{what} = [{', '.join(shardings.spec_text(s, node.slice) for s in own)}]"
-            for what, own in ((shardings.IN_SPECS, node.in_specs), (shardings.OUT_SPECS, node.out_specs))
-        ]
-        if node.takes is not None:
-            specs.append(f"{TAKES} = array<i64{': ' if node.takes else ''}{', '.join(map(str, node.takes))}>")
+            f"{what} = [{', '.join(shardings.spec_text(s, slice) for slice, s in own)}]"
+            for what, own in (
+                (shardings.IN_SPECS, ins), (shardings.OUT_SPECS, [(node.slice, s) for s in node.out_specs])
+            )
+        ]  # fmt: skip
         reads = ", ".join(names[v] for v in node.reads)
         where = ' loc("' + node.source.replace('"', "'") + '")' if node.source else ""
+        if isinstance(node, Boundary):
+            called = f"call @{node.function}"
+            if node.takes is not None:
+                specs.append(f"{TAKES} = array<i64{': ' if node.takes else ''}{', '.join(map(str, node.takes))}>")
+        else:
+            called = f'"pcg.exchange{"_back" if node.back else ""}"'
+            specs += [DROP] if node.drop else []
         lines.append(
-            f"  %n{i}:{len(node.writes)} = call @{node.function}({reads}) {{mesh = @{node.slice}, {', '.join(specs)}}}"
+            f"  %n{i}:{len(node.writes)} = {called}({reads}) {{mesh = @{node.slice}, {', '.join(specs)}}}"
             f" : {tuple_of(node.reads)} -> {tuple_of(node.writes)}{where}"
         )
         for n, v in enumerate(node.writes):

@@ -16,6 +16,7 @@ import jax
 from jax.extend import core, source_info_util
 
 from pcg.driver.program import ProgramError
+from pcg.frontend.exchange import Route, route_of
 from pcg.runtime import jax_compat
 
 _MARK = re.compile(r"pcg_slice_(\w+?)__(.*)", re.S)
@@ -34,6 +35,10 @@ class Node:
     writes: list[int]
     source: str
     """File and line of the call."""
+    route: Route | None = None
+    """Of an exchange, which computes nothing: it reads and writes what its equation does; `slice` has the results."""
+    back: bool = False
+    """Whether its rows return."""
 
 
 @dataclass
@@ -145,7 +150,8 @@ class _Division:
             if found[i] is None:
                 found[i] = next((wanted[v] for v in eqns[i].outvars if v in wanted), None)
             if (where := found[i]) is not None:
-                wanted.update((v, where) for v in eqns[i].invars if not _literal(v))
+                wanted.update((v, w) for v, w in zip(eqns[i].invars, _read_at(eqns[i], where), strict=True)
+                              if not _literal(v))  # fmt: skip
         return [where or default for where in found]
 
     def _add(self, eqn: Any, where: str) -> None:
@@ -194,6 +200,15 @@ class _Division:
                 readers.setdefault(v, set()).add(i)
         for i in _in_order(self._groups):
             group = self._groups[i]
+            if (exchanged := route_of(group.eqns[0])) is not None:
+                eqn = group.eqns[0]
+                if any(v in results or readers.get(v) for v in eqn.outvars):
+                    numbers = [self._number[v] for v in eqn.invars], [self._value(v) for v in eqn.outvars]
+                    empty = core.ClosedJaxpr(core.Jaxpr([], [], [], [], set(), self._names), ())
+                    self.graph.nodes.append(
+                        Node(group.slice, group.name, empty, *numbers, _source(eqn), exchanged[0], exchanged[1])
+                    )
+                continue
             computed = {v: None for e in group.eqns for v in e.outvars}
             reads = list(
                 dict.fromkeys(v for e in group.eqns for v in e.invars if not _literal(v) and v not in computed)
@@ -237,7 +252,7 @@ def _flat(eqns: Iterable[Any]) -> tuple[list[Any], dict[Any, Any]]:
                 own: dict[Any, Any] = dict(zip(body.invars, read, strict=True))
                 for v, x in zip(body.constvars, getattr(inner, "consts", ()), strict=True):
                     own[v] = core.Literal(x, v.aval)
-                visit(body.eqns, own)
+                visit([e if _source(e) else e.replace(source_info=eqn.source_info) for e in body.eqns], own)
                 for v, w in zip(eqn.outvars, body.outvars, strict=True):
                     names[v] = w if _literal(w) else own.get(w, w)
                 continue
@@ -262,6 +277,8 @@ def _taken_off(eqn: Any) -> Any:
         return inner
     if eqn.primitive.name in ("checkpoint", "remat2"):
         return eqn.params["jaxpr"]
+    if eqn.primitive.name in ("custom_vjp_call", "custom_jvp_call"):  # nobody differentiates it any more
+        return eqn.params["call_jaxpr"]
     raise ProgramError(
         f"{_source(eqn)}: a call on a slice inside of {eqn.primitive.name}; allowed: in the program itself, and in"
         " functions under jax.jit, jax.grad and jax.checkpoint"
@@ -282,10 +299,21 @@ def _drop(v: Any) -> bool:
 
 
 def _mark(eqn: Any) -> tuple[str, str] | None:
-    """(slice, function) of a call on a slice."""
+    """(slice, function) of a call on a slice; an exchange is on the slice that has its results."""
+    if (exchanged := route_of(eqn)) is not None:
+        route, back = exchanged
+        return (route.source, "exchange_back") if back else (route.target, "exchange")
     name = eqn.params.get("name") if eqn.primitive.name in ("jit", "pjit") else None
     found = _MARK.fullmatch(name) if isinstance(name, str) else None
     return None if found is None else (found[1], found[2])
+
+
+def _read_at(eqn: Any, where: str) -> list[str]:
+    """The slice on which an equation that is on `where` reads each of its operands."""
+    if (exchanged := route_of(eqn)) is None:
+        return [where] * len(eqn.invars)
+    route, back = exchanged
+    return [route.target, route.target, route.source] if back else [route.source, route.source]
 
 
 def _nbytes(aval: Any) -> int:

@@ -237,10 +237,23 @@ class _Check:
                     meshes = list(self.meshes.values())
                     axes = ", ".join(map(repr, meshes[0].names if len(meshes) == 1 else sorted(known)))
                     raise PcgError(f"'{name}': unknown axis {axis!r}; the mesh has {axes}", op.location)
-        elif name in ("pcg.stage", "pcg.transfer"):
+        elif name in ("pcg.dispatch", "pcg.collect", "pcg.collect_back"):
+            self.layout(op, f"spec of '{name}'", op.attributes["spec"], ir.TypeAttr(op.attributes["type"]).value)
+            if name != "pcg.dispatch":
+                self.ends(op, shardings.OUT_SPECS, op.results)
+        elif name in ("pcg.stage", "pcg.transfer", "pcg.exchange", "pcg.exchange_back"):
             self.mesh_symbol(op, f"'{name}': mesh", op.attributes["mesh"])
             if name == "pcg.stage":
                 self.stage(op)
+            elif name != "pcg.transfer":
+                self.ends(op, shardings.IN_SPECS, op.operands)
+                self.ends(op, shardings.OUT_SPECS, op.results)
+
+    def ends(self, op: ir.Operation, name: str, values: Sequence[ir.Value]) -> None:
+        """An op between slices says a layout of each value."""
+        if name not in op.attributes:
+            raise PcgError(f"'{op.name}' has no {name}; allowed: a list of {len(values)} layouts", op.location)
+        self.array(op, name, op.attributes[name], [v.type for v in values], "value")
 
     def stage(self, op: ir.Operation) -> None:
         """P9, P10: a stage takes and yields tuples that are made where it stands, and is not inside of an op."""

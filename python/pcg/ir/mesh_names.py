@@ -42,7 +42,7 @@ def op_mesh(op: ir.Operation) -> str | None:
       PcgError: it has layouts on several meshes.
     """
     op = op.operation
-    if op.name in ("pcg.stage", "pcg.transfer"):
+    if op.name in ("pcg.stage", "pcg.transfer", "pcg.exchange", "pcg.exchange_back"):
         return ir.FlatSymbolRefAttr(op.attributes["mesh"]).value
     found = dict.fromkeys(layout_meshes(op))
     if ON in op.attributes:

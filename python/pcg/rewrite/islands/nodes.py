@@ -26,7 +26,14 @@ ARGUMENT, RESULTS = "pcg.argument", "pcg.results"
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 DONATED = _DONATED[1]
 #: What a program consists of, besides what ends it.
-OPS = ("func.call", "pcg.transfer", "pcg.send", "pcg.receive")
+OPS = (
+    "func.call", "pcg.transfer", "pcg.send", "pcg.receive", "pcg.exchange", "pcg.exchange_back", "pcg.dispatch",
+    "pcg.collect", "pcg.collect_back",
+)  # fmt: skip
+#: Those whose operands are on another slice than the results: rows go to shards that data says.
+EXCHANGES = ("pcg.exchange", "pcg.exchange_back")
+#: On a dispatch: its rows return.  On an exchange, and where it is collected: rows beyond the capacity are left out.
+BACK, DROP = "back", "drop"
 
 
 def ops_of(func: ir.Operation) -> list[ir.Operation]:
@@ -114,11 +121,11 @@ def layout(value: ir.Value) -> ir.Attribute:
     op, i = value.owner.operation, ir.OpResult(value).result_number
     if op.name == "pcg.receive":
         return op.attributes["spec"].maybe_downcast()
-    return _entry(op, shardings.OUT_SPECS if op.name == "func.call" else shardings.SPECS, i)
+    return _entry(op, shardings.SPECS if op.name == "pcg.transfer" else shardings.OUT_SPECS, i)
 
 
 def wanted(op: ir.Operation, operand: int) -> ir.Attribute:
-    """The layout that a call demands of an operand."""
+    """The layout that a call, or an exchange, demands of an operand."""
     return _entry(op, shardings.IN_SPECS, operand)
 
 
@@ -184,16 +191,32 @@ def check_program(module: ir.Operation, func: ir.Operation) -> None:
         on, own = None, checks.entry(op.attributes, "mesh")
         if op.name not in OPS:
             raise PcgError(f"'{op.name}' op in a program on islands; allowed: {', '.join(OPS)}", op)
-        if op.name in ("func.call", "pcg.transfer"):
+        if op.name in ("func.call", "pcg.transfer", *EXCHANGES):
             if not isinstance(own, ir.FlatSymbolRefAttr):
                 raise PcgError(f"'{op.name}' op: mesh is {own}; allowed: the symbol of a dist.mesh", op)
             on = own.value
-        for i, value in enumerate(op.operands if op.name == "func.call" else ()):
-            check.value(f"in_specs {i}", wanted(op, i), value.type, op, on)
+        for i, value in enumerate(op.operands if op.name in ("func.call", *EXCHANGES) else ()):
+            check.value(f"in_specs {i}", wanted(op, i), value.type, op, on if op.name == "func.call" else None)
+        if op.name in EXCHANGES:
+            _check_slices(op)
         if op.name == "pcg.send":
             check.value("spec", op.attributes["spec"].maybe_downcast(), op.operands[0].type, op)
+        elif op.name in ("pcg.dispatch", "pcg.collect", "pcg.collect_back"):
+            type_ = ir.TypeAttr(op.attributes["type"]).value
+            check.value("spec", op.attributes["spec"].maybe_downcast(), type_, op)
         for i, value in enumerate(op.results):
             check.value(f"layout of result {i}", layout(value), value.type, op, on)
+
+
+def _check_slices(op: ir.Operation) -> None:
+    """What an exchange reads is on one slice, and the destinations by which rows return where they return to."""
+    own = [slice_of(wanted(op, i)) for i in range(len(op.operands))]
+    if op.name == "pcg.exchange_back":
+        there = slice_of(layout(op.results[0]))
+        if own.pop() != there:
+            raise PcgError(f"'{op.name}' op: its destinations are on @{slice_of(wanted(op, 2))}; allowed: @{there}", op)
+    if own[0] != own[1]:
+        raise PcgError(f"'{op.name}' op: it reads from @{own[0]} and @{own[1]}; allowed: one slice", op)
 
 
 class _Check:

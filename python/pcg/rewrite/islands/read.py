@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import heapq
+import re
 
 from torch_mlir import ir
 
-from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, Stream, Value, nbytes
+from pcg.controller.streams import (
+    Call,
+    Collect,
+    Copy,
+    Dispatch,
+    Free,
+    Instruction,
+    IslandProgram,
+    Receive,
+    Send,
+    Stream,
+    Value,
+    nbytes,
+)
 from pcg.dialects import checks
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.types import element_bytes
 from pcg.rewrite.islands import nodes
 
+#: A location that is the file and line of a call.
+_LINE = re.compile(r'loc\("(.*)"\)')
 #: (island, place in its stream) -> the op that the instruction is of.
 Origins = dict[tuple[str, int], ir.Operation]
 
@@ -129,6 +145,15 @@ class _StreamReader:
         elif op.name == "pcg.send":
             value = self.owner.value(op.operands[0].type, op.attributes["spec"].maybe_downcast())
             self._add(op, Send(reads[0], *_message(op), value))
+        elif op.name == "pcg.dispatch":
+            rows, routing = (self._value(v) for v in op.operands)
+            back, there = nodes.BACK in op.attributes, self._far(op)
+            what = Dispatch((reads[0], reads[1]), *_message(op), (rows, routing), there, back, _line(op))
+            self._add(op, what)
+        elif op.name in ("pcg.collect", "pcg.collect_back"):
+            writes, values = (tuple(f(r) for r in op.results) for f in (self._define, self._value))
+            back, drop = op.name == "pcg.collect_back", nodes.DROP in op.attributes
+            self._add(op, Collect(tuple(reads), writes, *_message(op), values, self._far(op), back, drop, _line(op)))
         else:
             self._add(op, Receive(self._define(op.results[0]), *_message(op), self._value(op.results[0])))
         for value in ends:
@@ -142,6 +167,10 @@ class _StreamReader:
 
     def _value(self, value: ir.Value) -> int:
         return self.owner.value(value.type, nodes.layout(value))
+
+    def _far(self, op: ir.Operation) -> int:
+        """What the rows of an exchange are at its other end."""
+        return self.owner.value(ir.TypeAttr(op.attributes["type"]).value, op.attributes["spec"].maybe_downcast())
 
     def _use(self, value: ir.Value, op: ir.Operation, verb: str = "reads") -> int:
         if value not in self.slot:
@@ -168,3 +197,9 @@ class _StreamReader:
 
 def _message(op: ir.Operation) -> tuple[int, str]:
     return int(ir.IntegerAttr(op.attributes["tag"]).value), nodes.symbol(op, "peer")
+
+
+def _line(op: ir.Operation) -> str:
+    """The user's file and line, if the program says so."""
+    found = _LINE.fullmatch(str(op.location))
+    return found[1] if found else ""

@@ -12,6 +12,10 @@ from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry_of, functions
 from pcg.rewrite.islands import nodes
 
+#: What gives, and what takes, that which an op brings to another slice.
+_GIVES = {"pcg.transfer": "pcg.send", "pcg.exchange": "pcg.dispatch", "pcg.exchange_back": "pcg.dispatch"}
+_TAKES = {"pcg.transfer": "pcg.receive", "pcg.exchange": "pcg.collect", "pcg.exchange_back": "pcg.collect_back"}
+
 
 class SplitIslands(Transformation):
     """Replace a program by one function per island that has something to do for it."""
@@ -71,13 +75,13 @@ class _Split:
         ops = nodes.ops_of(self.func)
         receives = self._receives(ops)
         for n, op in enumerate([*ops, nodes.end_of(self.func)]):
-            for tag, transfer in receives.get(n, ()):
-                self._part(self._island(transfer.results[0])).ops.append(("pcg.receive", transfer, tag))
+            for tag, taken in receives.get(n, ()):
+                self._part(self._island(taken.results[0])).ops.append((_TAKES[taken.name], taken, tag))
             if op.name == "func.return":
                 for i, value in enumerate(op.operands):
                     self._part(self._island(value)).results.append(i)
             elif n in self._tags:
-                self._part(self._island(op.operands[0])).ops.append(("pcg.send", op, self._tags[n]))
+                self._part(self._island(op.operands[0])).ops.append((_GIVES[op.name], op, self._tags[n]))
             else:
                 self._part(self.islands[nodes.symbol(op, "mesh")]).ops.append(("", op, 0))
 
@@ -89,12 +93,15 @@ class _Split:
         In the order of the program every send stands before its receive, so the islands cannot wait for each other.
         """
         first: dict[ir.Value, int] = {}
+        last: dict[ir.Value, int] = {}
         for n, op in enumerate(ops):
             for value in op.operands:
                 first.setdefault(value, n)
+            last.update((op.operands[i], n) for i in nodes.last_uses(op))
         self._tags: dict[int, int] = {}
         for n, op in enumerate(ops):
-            if op.name == "pcg.transfer" and self._island(op.operands[0]) != self._island(op.results[0]):
+            crosses = op.name == "pcg.transfer" and self._island(op.operands[0]) != self._island(op.results[0])
+            if crosses or op.name in nodes.EXCHANGES:
                 self._tags[n] = len(self._tags)
         self.messages = len(self._tags)
         found: dict[int, list[tuple[int, ir.Operation]]] = {}
@@ -102,7 +109,10 @@ class _Split:
         for n, tag in reversed(self._tags.items()):
             op = ops[n]
             pair = self._island(op.operands[0]), self._island(op.results[0])
-            limit[pair] = at = min(first.get(op.results[0], len(ops)), limit.get(pair, len(ops)))
+            at = min(limit.get(pair, len(ops)), *(first.get(r, len(ops)) for r in op.results))
+            if op.name == "pcg.exchange_back":  # it reads where the rows left from, too
+                at = min(at, max(last.get(op.operands[2], len(ops)), n + 1))
+            limit[pair] = at
             found.setdefault(at, []).insert(0, (tag, op))
         return found
 
@@ -138,6 +148,9 @@ class _Split:
 
     def _message(self, what: str, op: ir.Operation, tag: int, values: dict[ir.Value, ir.Value]) -> None:
         source, result = op.operands[0], op.results[0]
+        if op.name in nodes.EXCHANGES:
+            self._end(what, op, tag, values)
+            return
         is_send = what == "pcg.send"
         peer = self._island(result if is_send else source)
         attributes = {"tag": i64(tag), "peer": ir.StringAttr.get(peer), "spec": nodes.layout(result)}
@@ -147,6 +160,31 @@ class _Split:
             ir.Operation.create(what, operands=[values[source]], attributes=attributes)
         else:
             values[result] = ir.Operation.create(what, results=[result.type], attributes=attributes).result
+
+    def _end(self, what: str, op: ir.Operation, tag: int, values: dict[ir.Value, ir.Value]) -> None:
+        """One end of an exchange; each has the type and layout that the rows have at the other end."""
+        source, result = op.operands[0], op.results[0]
+        gives = what == "pcg.dispatch"
+        there = result if gives else source
+        reads = [0, 1] if gives else [*range(2, len(op.operands))]
+        attributes = {
+            "tag": i64(tag), "peer": ir.StringAttr.get(self._island(there)), "type": ir.TypeAttr.get(there.type),
+            "spec": nodes.layout(result) if gives else nodes.wanted(op, 0),
+        }  # fmt: skip
+        ends = nodes.last_uses(op)
+        if own := [n for n, i in enumerate(reads) if i in ends]:
+            attributes[nodes.LAST_USES] = i64s(own)
+        if gives and op.name == "pcg.exchange_back":
+            attributes[nodes.BACK] = ir.UnitAttr.get()
+        if not gives:
+            attributes[shardings.OUT_SPECS] = op.attributes[shardings.OUT_SPECS]
+            if nodes.DROP in op.attributes:
+                attributes[nodes.DROP] = op.attributes[nodes.DROP]
+        new = ir.Operation.create(
+            what, results=[] if gives else [r.type for r in op.results],
+            operands=[values[op.operands[i]] for i in reads], attributes=attributes,
+        )  # fmt: skip
+        values.update(zip(op.results, new.results, strict=True) if not gives else ())
 
     def _signature(self, i: int) -> ir.Attribute:
         argument = self.func.regions[0].blocks[0].arguments[i]

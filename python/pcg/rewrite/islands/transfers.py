@@ -24,7 +24,7 @@ class InsertTransfers(Transformation):
         self._last: dict[ir.Value, ir.Operation] = {}
         with module.context:
             for op in nodes.ops_of(func):
-                if op.name == "func.call":
+                if op.name in ("func.call", *nodes.EXCHANGES):
                     for i in range(len(op.operands)):
                         self._bring(op, i, nodes.wanted(op, i))
             end = nodes.end_of(func)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from pcg.controller.streams import IslandProgram
@@ -42,6 +44,21 @@ class Function(Protocol):
         """
 
 
+class Unfinished(ABC):
+    """A run of which a part can be put into queues only when something is known that its first part computes."""
+
+    @abstractmethod
+    def start(self, go_on: Callable[[], None]) -> None:
+        """Wait, in threads, for what is missing; they call `go_on` whenever `advance` may have something to do."""
+
+    @abstractmethod
+    def advance(self) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
+        """Put what is possible into the queues; at the end what `Loaded.launch` returns, else None.
+
+        Called by whoever launches, one at a time.
+        """
+
+
 class Loaded(Protocol):
     """A program that a backend can run."""
 
@@ -66,13 +83,21 @@ class Loaded(Protocol):
         """Of each result: what it is, its island, bytes per device."""
 
     @property
+    def donated(self) -> Collection[int]:
+        """Numbers of the arguments that a run takes over."""
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether runs may be `Unfinished`."""
+
+    @property
     def direct(self) -> Node | None:
         """The node, for a program of one that this process launches: it reads the arguments and writes the results.
 
         Its token is (a result, `Node.island`).
         """
 
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         """Put a run into the queues of its islands, without waiting for it.
 
         Args:
@@ -81,7 +106,8 @@ class Loaded(Protocol):
 
         Returns:
           Values of the results, each an object with `is_deleted()`, `is_ready()`, `block_until_ready()` and
-          `__array__()`, or a `RunError` in its place; and by island a token for `ready` and `wait`.
+          `__array__()`, or a `RunError` in its place; and by island a token for `ready` and `wait`.  Or a run of which
+          only a part is in the queues.
         """
 
     def ready(self, token: Any) -> bool:
@@ -94,6 +120,8 @@ class Loaded(Protocol):
 class Backend(Protocol):
     """Islands by name, and programs on them."""
 
+    exchanged: Counter[str]
+    """What exchanges have moved so far: "parcels", "rows", and "bytes" of parcels."""
     on_failure: Callable[[str, str], None] | None
     """Called with (island, cause) of an island that is gone unasked, in any thread."""
 

@@ -20,7 +20,7 @@ from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
 from pcg.controller.store import Entry
-from pcg.runtime.islands.backend import Loaded
+from pcg.runtime.islands.backend import Loaded, Unfinished
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.lane import Lane
 from pcg.runtime.islands.recorder import Recorder
@@ -46,7 +46,7 @@ class Dispatcher(RunLauncher):
     def __init__(
         self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT, host: int = 0
     ) -> None:
-        super().__init__(policy, cap, host)
+        super().__init__(policy, cap, host, self._unparked)
         self._closed = False
         self._number = 0
         self._quotas: dict[str, Quota] = {}
@@ -77,7 +77,7 @@ class Dispatcher(RunLauncher):
             adds[island] = adds.get(island, 0) + nbytes
         quota.check(
             client, loaded.name, adds, lambda island: self.store.nbytes(island, client),
-            lambda: self.scheduler.queued(client),
+            lambda: self.scheduler.queued(client) + sum(run.client == client for run in self._open.parked),
         )  # fmt: skip
 
     # -- submitting ----------------------------------------------------------------------------
@@ -102,30 +102,66 @@ class Dispatcher(RunLauncher):
             self._collect()
             if (quota := self._quotas.get(client)) is not None:
                 self._check_quota(quota, client, loaded)
+            if self._open.waits(client, loaded, arguments):
+                waiting = Ticket(0, client, loaded.name, loaded.islands, {})
+                run, futures = self._run(client, loaded, arguments, waiting, seconds, into)
+                self._open.parked.append(run)
+                self._watch(lanes[0])
+                return futures
             own = [a for a in arguments if type(a) is ShardedFuture]
             after = [a._run.ticket for a in own if not a._run.ticket.launched]
             reads = self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
-        futures: list[ShardedFuture] | None = None
-        if not after and self._launching.take():
+        found: list[ShardedFuture] | None = None
+        if not after and not self._open.going_on and self._launching.take():
             try:
-                futures = self._at_once(client, loaded, arguments, lanes, reads, into)
+                found = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
             finally:
                 self._launching.give()
-        if futures is None:
+        if found is None:
             with self._lock:
                 self._lanes_of(loaded)
                 ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
-                run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
-                self._runs[ticket] = run
-                for lane in lanes:
-                    lane.room = 0  # the short path goes no further
+                run, found = self._run(client, loaded, arguments, ticket, seconds, into)
+                if loaded.exchanges:
+                    self._opened(run)
+                self._queue(run, lanes)
                 self._pump()  # who launches now does so afterwards
                 if not run.launched:
                     for lane in lanes:
                         self._watch(lane)
         elif self._runs or self._recorder is not None:
             self._go_on()
-        return futures
+        return found
+
+    def _queue(self, run: Run, lanes: Sequence[Lane]) -> None:
+        """A run that has a ticket waits."""
+        self._runs[run.ticket] = run
+        for lane in lanes:
+            lane.room = 0  # the short path goes no further
+
+    def _opened(self, run: Run) -> None:
+        """A run is open: until it is not, the short path, which does not look at open runs, launches nothing."""
+        self._open.open(run)
+        for lane in self._lanes.values():
+            lane.room = 0
+        self._watch(self._lanes[run.loaded.islands[0]])
+
+    def _unparked(self, run: Run) -> None:
+        """A parked run waits as others do."""
+        loaded = run.loaded
+        try:
+            lanes = self._lanes_of(loaded)
+            given = [a for a in run.arguments if type(a) is ShardedFuture]
+            after = [a._run.ticket for a in given if not a._run.ticket.launched]
+            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
+            run.ticket = self.scheduler.submit(run.client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
+        except (RunError, MemoryError) as error:
+            self._give_up(run, error if isinstance(error, RunError) else RunError(str(error)))
+            return
+        run.reads = run.ticket.reads
+        self._queue(run, lanes)
+        for lane in lanes:
+            self._watch(lane)
 
     def _run(
         self, client: str, loaded: Loaded, arguments: list[Any], ticket: Ticket, seconds: float,
@@ -145,16 +181,18 @@ class Dispatcher(RunLauncher):
 
     def _at_once(
         self, client: str, loaded: Loaded, arguments: list[Any], lanes: Sequence[Lane], reads: tuple[Entry, ...],
-        into: Sequence[ShardedFuture],
+        seconds: float, into: Sequence[ShardedFuture],
     ) -> list[ShardedFuture] | None:  # fmt: skip
         """Launch a run that nothing is in front of; None if something is.  By who launches."""
         with self._lock:
             ticket = self._start_at_once(client, loaded, lanes, reads)
             if ticket is None:
                 return None
-            run, futures = self._run(client, loaded, arguments, ticket, 0.0, into)
+            run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
             self._read(run)
-        launched: tuple[Sequence[Any], Mapping[str, Any]] = [], {}
+            if loaded.exchanges:
+                self._opened(run)
+        launched: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished = [], {}
         try:
             launched = self._launch(run)
         except BaseException as error:  # Ctrl-C, say: what was not launched has no values
@@ -163,7 +201,7 @@ class Dispatcher(RunLauncher):
             raise
         finally:
             with self._lock:
-                self._launched(run, *launched)
+                self._launched(run, launched)
         return futures
 
     def _lanes_of(self, loaded: Loaded) -> list[Lane]:
@@ -222,7 +260,7 @@ class Dispatcher(RunLauncher):
         with self._lock:
             lane.flush()
             self._collect()
-            if self._closed or lane.gone or lane.queue.waiting or self._recorder is not None:
+            if self._closed or lane.gone or lane.queue.waiting or self._recorder is not None or self._open:
                 return False
             return lane.allow(quick)
 
@@ -269,6 +307,8 @@ class Dispatcher(RunLauncher):
 
     def _waits(self, lane: Lane) -> bool:
         """Whether a thread is to wait for what is in flight on an island."""
+        if self._open and self._open.on(lane.name):
+            return True
         return bool(lane.queue.waiting) or (self._recorder is not None and bool(lane.runs))
 
     @contextmanager
@@ -297,15 +337,12 @@ class Dispatcher(RunLauncher):
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:
                     self._give_up(run, error)
+            for run in [r for r in self._open.parked if r.client == client]:
+                self._lose_open(run, error)
             self._collect()
             self._remove(self.store.of_client(client), error)
             self.store.forget(client)
             self._pump()
-
-    def _remove(self, references: Sequence[weakref.ref[Any]], error: RunError) -> None:
-        for reference in references:
-            if (entry := self.store.remove(reference, error)) is not None:
-                self._release(entry)
 
     def lose(self, island: str, cause: str) -> None:
         """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
@@ -316,6 +353,8 @@ class Dispatcher(RunLauncher):
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             lane = self._lanes.pop(island)
             lane.gone, lane.room = True, 0
+            for run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lose_open(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
             for run, _, _ in lane.runs:
                 if isinstance(run, Run):
                     self._remove(run.results, IslandFailed(island, f"{run.number} of {run.program}", cause))

@@ -124,8 +124,8 @@ class Edges:
     def receiver(
         self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, most: int, key: str | None,
         route: Route | None,
-    ) -> Callable[[int, int], Any]:  # fmt: skip
-        """What pulls a value, as (run, tag) -> array.
+    ) -> tuple[Callable[[int, int], Any], Callable[[Any], Any]]:  # fmt: skip
+        """What pulls a value, as (run, tag) -> x, and what makes the array of that, for which nobody needs to wait.
 
         Args:
           devices: of the slice that receives.
@@ -138,19 +138,39 @@ class Edges:
         """
         if route is not None:
             join = self._joining(value, mesh, devices, peer, route)
-            return lambda run, tag: join(run, tag, key)
+            return lambda run, tag: join(run, tag, key), lambda x: x
         own = sharding_of(value, mesh, devices)
         gathered = mesh.size > most
         kind = _kind(value, SingleDeviceSharding(devices[0]) if gathered else own)
         distribute = functools.partial(jax.device_put, device=own) if gathered else _all_or_none(own)
 
-        def receive(run: int, tag: int) -> Any:
-            (link,) = self._links(peer, tag)
-            (x,) = link.pull(_number(run, tag), [kind])
+        def pull(run: int, tag: int) -> Any:
+            return self.take(peer, _number(run, tag), kind)
+
+        def finish(x: Any) -> Any:
             x = distribute(x)
             return x if key is None else jax.random.wrap_key_data(x, impl=key)
 
-        return receive
+        return pull, finish
+
+    def take(self, peer: str, number: int, kind: jax.ShapeDtypeStruct) -> Any:
+        """Pull what another island, of one process, has armed, or will, under a number.
+
+        Raises:
+          RunError: the island is gone.
+        """
+        (link,) = self._links(peer)
+        (x,) = link.pull(number, [kind])
+        return x
+
+    def arm(self, number: int, x: Any) -> None:
+        """Let others pull an array that nobody donates or deletes."""
+        self._server.await_pull(number, [x])
+
+    def arm_error(self, number: int, shape: Sequence[int], dtype: Any, device: Any, error: RunError) -> None:
+        """Let others pull an error in place of an array of one device."""
+        kind = jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=SingleDeviceSharding(device))
+        self.arm(number, transfer.make_error_array(kind, str(error)))
 
     def _joining(
         self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, route: Route
@@ -163,7 +183,7 @@ class Edges:
         }  # fmt: skip
 
         def receive(run: int, tag: int, key: str | None) -> Any:
-            links = self._links(peer, tag)
+            links = self._links(peer)
             pieces: dict[int, Any] = {}
             for p, (which, own) in parts.items():
                 pieces.update(zip(which, links[p].pull(_number(run, tag, rank), own), strict=True))
@@ -187,10 +207,10 @@ class Edges:
 
         return move
 
-    def _links(self, peer: str, tag: int) -> Sequence[Any]:
+    def _links(self, peer: str) -> Sequence[Any]:
         links = self._peers.get(peer)
         if not links:
-            raise RunError(f"island {peer}, which message {tag} is from, is gone")
+            raise RunError(f"island {peer}, which a message is from, is gone")
         return links
 
 

@@ -6,18 +6,21 @@ future of jax before it is read.  Devices run what they get in that order, and w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from pcg.controller.faults import RunError
-from pcg.controller.stream_use import last_slot, most_bytes, taken_over
-from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, order
+from pcg.controller.stream_use import exchanges, last_slot, most_bytes, taken_over
+from pcg.controller.streams import Call, Collect, Copy, Dispatch, Free, IslandProgram, Receive, Send, order
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
-from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.backend import Function, Unfinished
 from pcg.runtime.islands.computation import Node, computation, copier, sharding_of
+from pcg.runtime.islands.embedded_run import EmbeddedRun
+from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.island_queue import Island, wait_for
 
@@ -29,6 +32,7 @@ class EmbeddedBackend:
 
     def __init__(self) -> None:
         self.islands: dict[str, Island] = {}
+        self.exchanged: Counter[str] = Counter()
         self.on_failure: Callable[[str, str], None] | None = None  # this process would be gone, too
 
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
@@ -53,7 +57,7 @@ class EmbeddedBackend:
             for name, (island, mesh) in program.slices.items()
         }
         shardings = [sharding_of(v, *on[v.slice]) for v in program.values]
-        return EmbeddedProgram(program, functions, shardings, self.islands, outputs, constants)
+        return EmbeddedProgram(program, functions, shardings, self.islands, outputs, constants, self.exchanged)
 
     def close(self) -> None:
         self.islands.clear()
@@ -66,11 +70,13 @@ class EmbeddedProgram:
       shardings: of each of the program's values.
       outputs: what each result is.
       constants: the last arguments, which callers do not give.
+      exchanged: where to count what exchanges move.
     """
 
     def __init__(
         self, program: IslandProgram, functions: Mapping[str, Function], shardings: Sequence[Any],
         islands: Mapping[str, Island], outputs: Sequence[Placed], constants: Sequence[Any] = (),
+        exchanged: Counter[str] | None = None,
     ) -> None:  # fmt: skip
         self.program, self.name = program, program.name
         self.islands = tuple(program.streams)
@@ -89,6 +95,8 @@ class EmbeddedProgram:
         self.nbytes = {
             name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
         }  # fmt: skip
+        self.donated, self.exchanges = program.donated, exchanges(program)
+        self._exchanged: Counter[str] = Counter() if exchanged is None else exchanged
         self._acts = self._all()
         self._arguments = [
             (number, base + slot, shardings[program.arguments[number]])
@@ -118,8 +126,19 @@ class EmbeddedProgram:
         place = dict.fromkeys(program.streams, 0)
         donations = {name: taken_over(program, name) for name in program.streams}
         acts = []
+        self._act_at: dict[tuple[str, int], Act] = {}
+        ends: dict[int, Sender] = {}
+        self._ends: dict[int, tuple[Sender, Receiver]] = {}
         for island, what in order(program):
             base = self._base[island]
+            if isinstance(what, Dispatch | Collect):  # a run of the program does not use the acts of all islands
+                devices = self._islands[island].devices
+                if isinstance(what, Dispatch):
+                    ends[what.tag] = sender_of(program, what, devices)
+                else:
+                    self._ends[what.tag] = ends[what.tag], receiver_of(program, what, devices)
+                place[island] += 1
+                continue
             if isinstance(what, Call):
                 acts.append(self._call(island, what, donations[island][place[island]]))
             elif isinstance(what, Copy):
@@ -130,6 +149,7 @@ class EmbeddedProgram:
                 acts.append(_move(between[what.tag], base + what.slot))
             else:
                 acts.append(_free(base + what.slot))
+            self._act_at[island, place[island]] = acts[-1]
             place[island] += 1
         return acts
 
@@ -165,7 +185,7 @@ class EmbeddedProgram:
 
     # -- running -------------------------------------------------------------------------------
 
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         slots: list[Any] = [None] * self._slots
         if self._constants:
             arguments += self._constants
@@ -175,8 +195,17 @@ class EmbeddedProgram:
                 x = jax.device_put(x, sharding)
             slots[slot] = x
         del arguments
+        if self.exchanges:
+            run = EmbeddedRun(
+                self.program, self._act_at, self._ends, self._base, slots, self._exchanged, self._ended
+            )  # fmt: skip
+            return run.advance() or run
         for act in self._acts:
             act(slots)
+        return self._ended(slots)
+
+    def _ended(self, slots: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """What a run returns, when everything is in the queues."""
         tokens = {}
         for name, slot in self._last.items():
             island = self._islands[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -148,6 +148,7 @@ class Load:
       source_slices: by tag, the slice that the sender has the value on.
       keys: by tag, the generator of the random keys that are received.
       constants: number of an argument, with its value.
+      after: tags of messages that are given only behind an exchange.
     """
 
     key: int
@@ -160,6 +161,7 @@ class Load:
     source_slices: Mapping[int, str]
     keys: Mapping[int, str]
     constants: Mapping[int, HostArray]
+    after: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,8 @@ class Enqueued:
     """All of a run is in the queues, or waits for others only."""
 
     run: int
+    exchanged: Mapping[str, int] = field(default_factory=dict)
+    """What its exchanges have given to others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,19 @@ import jax
 
 from pcg.controller.faults import IslandFailed
 from pcg.controller.routes import source_slices
-from pcg.controller.stream_use import most_bytes
+from pcg.controller.stream_use import after_exchanges, exchanges, most_bytes, waiting_islands
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
 from pcg.driver.program import ELEMENT_DTYPES, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.backend import Function, Unfinished
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.launcher import Launcher, parts
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
 from pcg.runtime.islands.remote_island import RemoteIsland
+from pcg.runtime.islands.remote_run import RemoteRun
 from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland, host_array
 
 DISPATCH = ("parallel", "sequential")
@@ -80,6 +81,11 @@ class RemoteBackend:
         self.runs = itertools.count()
         self._code: dict[int, int] = {}
         self._connected: set[str] = set()
+
+    @property
+    def exchanged(self) -> Counter[str]:
+        """What exchanges have moved between these islands so far."""
+        return sum((worker.exchanged for worker in self.workers.values()), Counter[str]())
 
     # -- islands ---------------------------------------------------------------------------------
 
@@ -168,6 +174,12 @@ class RemoteBackend:
                     f"{function.name}{where} calls Python functions on the host; islands in other processes cannot"
                     " (allowed: with backend='embedded')"
                 )
+        for name in waiting_islands(program):
+            if name in self.workers and (processes := self.workers[name].processes) > 1:
+                raise ProgramError(
+                    f"program {program.name}: island {name}, which waits for exchanged rows, is of {processes}"
+                    " processes; allowed: one"
+                )
         return RemoteProgram(self, program, functions, outputs, constants)
 
     def number_of(self, code: DeviceProgram) -> int:
@@ -215,7 +227,7 @@ class RemoteProgram:
         self._devices = [tuple(meshes[v.slice].device_ids or range(meshes[v.slice].size)) for v in values]
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._from_caller = len(program.arguments) - len(constants)
-        self._donated = frozenset(program.donated)
+        self.donated, self.exchanges = frozenset(program.donated), exchanges(program)
         self.direct = None
         self._key = next(backend.keys)
         with backend.lock:
@@ -228,6 +240,7 @@ class RemoteProgram:
     def _load(self, functions: Mapping[str, Function], constants: Mapping[int, HostArray]) -> None:
         program, backend = self.program, self._backend
         keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
+        after = after_exchanges(program)
         sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
         processes = {name: worker.processes for name, worker in self._workers.items()}
         sources = source_slices(program)
@@ -242,17 +255,18 @@ class RemoteProgram:
             worker.known.update(new)
             own = {number: constants[number] for number, _ in stream.arguments if number in constants}
             part = replace(program, streams={name: stream})
-            worker.send(Load(self._key, name, part, code, new, sizes, processes, sources, keys, own))
+            worker.send(Load(self._key, name, part, code, new, sizes, processes, sources, keys, own, after))
 
     def _on_host(self, number: int, x: Any) -> HostArray:
         """An argument as it is sent."""
         return x.host() if isinstance(x, RemoteValue) else host_array(x, self._dtypes[number])
 
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         backend, program = self._backend, self.program
         values: list[Any] = [None] * len(program.results)
         tokens: dict[str, Any] = {}
-        sequential = backend.dispatch == "sequential"
+        # Islands that exchange rows cannot put all of their parts into queues one after another.
+        sequential = backend.dispatch == "sequential" and not self.exchanges
         hosts: dict[int, HostArray] = {}
         with backend.lock:
             number = next(backend.runs)
@@ -264,7 +278,7 @@ class RemoteProgram:
                     x = arguments[n] if n < self._from_caller else 0  # constants are there
                     if isinstance(x, RemoteValue) and x.keeper is worker and self._is_near(x, n):
                         values_here.append(x.key)
-                        if n in self._donated:
+                        if n in self.donated:
                             taken.append(x.key)
                     elif n >= self._from_caller:
                         values_here.append(0)
@@ -274,7 +288,8 @@ class RemoteProgram:
                         values_here.append(hosts[n])
                 keys = [next(backend.keys) for _ in stream.results]
                 run = RunOnIsland(number, self.name)
-                message = Run(number, self._key, values_here, taken, keys, worker.released(), sequential)
+                says = sequential or self.exchanges
+                message = Run(number, self._key, values_here, taken, keys, worker.released(), says)
                 backend.messages[name] += 1
                 worker.start(run, message)
                 tokens[name] = worker, run
@@ -282,10 +297,10 @@ class RemoteProgram:
                     values[n] = RemoteValue(worker, key, run, self._devices[program.results[n]])
                 if sequential:
                     worker.wait(run.enqueued, f"putting {run} into queues")
-            for n in self._donated:
+            for n in self.donated:
                 if n < self._from_caller and isinstance(arguments[n], RemoteValue):
                     arguments[n].take()
-        return values, tokens
+        return RemoteRun([*tokens.values()], values, tokens) if self.exchanges else (values, tokens)
 
     def _is_near(self, x: RemoteValue, number: int) -> bool:
         """Whether an argument on this island can be brought to where it is wanted without the host."""

@@ -65,6 +65,8 @@ class RemoteIsland:
         """Why it is gone."""
         self.messages: Counter[str] = Counter()
         """Messages to each of its processes, by kind."""
+        self.exchanged: Counter[str] = Counter()
+        """What exchanges of its have given to others."""
         self.known: set[int] = set()
         """Device programs that it has."""
         self._on_end = on_end
@@ -187,6 +189,7 @@ class RemoteIsland:
             if self._all(link, message, message.run) is not None:
                 with self._lock:
                     run = self._runs.get(message.run)
+                    self.exchanged.update(message.exchanged)  # those with exchanges have one process
                 if run is not None:
                     run.enqueued.set()
         elif isinstance(message, Answer):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, RunError
@@ -16,9 +17,11 @@ from pcg.controller.queues import Ticket
 from pcg.controller.scheduler import Scheduler
 from pcg.controller.store import ClientUse, Entry, ObjectStore
 from pcg.runtime.islands import spilling
+from pcg.runtime.islands.backend import Unfinished
 from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.lane import Lane
 from pcg.runtime.islands.launch_lock import LaunchLock
+from pcg.runtime.islands.open_runs import OpenRuns
 from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
 from pcg.runtime.islands.usage import IslandUse
@@ -26,15 +29,19 @@ from pcg.runtime.islands.usage import IslandUse
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 LOOK = 0.01
 
+#: Seconds between tries of a thread that has more of an open run to put into queues, while another launches.
+_SOON = 1e-3
+
 
 class RunLauncher:
     """Scheduler, store, and runs in flight.
 
     Args:
       host: bytes of host memory for results that make room on devices, where memory is limited.
+      unparked: called with a run that was parked, and is not any more.
     """
 
-    def __init__(self, policy: str, cap: int, host: int) -> None:
+    def __init__(self, policy: str, cap: int, host: int, unparked: Callable[[Run], None]) -> None:
         self._lock = threading.Lock()
         self._launching = LaunchLock()
         self._idle = threading.Condition(self._lock)
@@ -44,6 +51,7 @@ class RunLauncher:
         self._host = host
         self._runs: dict[Ticket, Run] = {}
         """Those that wait."""
+        self._open = OpenRuns(unparked)
         self._lanes: dict[str, Lane] = {}
         self._recorder: Recorder | None = None
         self._launching_on: Sequence[str] = ()
@@ -60,8 +68,11 @@ class RunLauncher:
         """By island, programs in flight at once, the most so far."""
         return {name: lane.most for name, lane in self._lanes.items()}
 
-    def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
+    def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
+        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock.
+
+        Of a run of which only a part is in the queues, what it waits for.
+        """
         self._launching_on = run.loaded.islands
         arguments: list[Any] = []
         lost: RunError | None = None
@@ -96,8 +107,14 @@ class RunLauncher:
                 entry.account.spilled -= entry.spilled
                 entry.spilled, entry.kept = 0, True
 
-    def _launched(self, run: Run, values: Sequence[Any], tokens: Mapping[str, Any]) -> None:
-        """Note that a run is in the queues of its devices."""
+    def _launched(self, run: Run, found: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished) -> None:
+        """Note that a run, as `_launch` returned it, is in the queues of its devices, or a part of it."""
+        if isinstance(found, Unfinished):
+            if run in self._open:  # else its island is gone
+                self._open.unfinished[run] = found
+                found.start(lambda: self._continue(run))
+            return
+        values, tokens = found
         for reference, value in zip(run.results, values, strict=True):
             future = reference()
             if future is not None and reference in self.store.entries:  # else its island is gone
@@ -109,7 +126,58 @@ class RunLauncher:
                 lane.add(run, tokens[name])
             else:
                 self._finished(run, name, None)
+        self._open.close(run)
         self._idle.notify_all()
+
+    def _continue(self, run: Run) -> None:
+        """Have more of an open run put into queues, by who launches; in any thread but that."""
+        with self._lock:
+            going_on = self._open.going_on
+            if run in self._open.unfinished and run not in going_on:
+                going_on.append(run)
+            while run in going_on:
+                self._pump()
+                if run in going_on:  # others launch nothing before it
+                    self._idle.wait(_SOON)
+
+    def _resume(self) -> None:
+        """Put more of open runs into queues; gives up the lock meanwhile.  By who launches."""
+        while self._open.going_on:
+            run = self._open.going_on.pop(0)
+            unfinished = self._open.unfinished.get(run)
+            if unfinished is None:
+                continue
+            self._lock.release()
+            found: tuple[Sequence[Any], Mapping[str, Any]] | None
+            try:
+                found = unfinished.advance()
+            except Exception as error:  # a fault of the backend's own is the run's, too
+                lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
+                found = [lost] * len(run.loaded.outputs), {}
+            finally:
+                self._lock.acquire()
+            if found is not None and run in self._open.unfinished:
+                self._launched(run, found)
+
+    def _lose_open(self, run: Run, error: RunError) -> None:
+        """A run that is parked, or not finished, has an error for results."""
+        if run in self._open.parked:
+            self._open.parked.remove(run)
+        elif run not in self._open.unfinished:
+            return  # it was another one that ended its wait
+        run.arguments = []
+        self._remove(run.results, error)
+        run.is_launched()
+        if run in self._open:
+            for name in run.loaded.islands:
+                self._finished(run, name, None)
+            self._open.close(run)
+        self._idle.notify_all()
+
+    def _remove(self, references: Sequence[weakref.ref[Any]], error: RunError) -> None:
+        for reference in references:
+            if (entry := self.store.remove(reference, error)) is not None:
+                self._release(entry)
 
     def _finished(self, run: Run, island: str, seconds: float | None) -> None:
         run.left -= 1
@@ -167,11 +235,12 @@ class RunLauncher:
             for lane in self._lanes.values():
                 lane.flush()
             while True:
+                self._resume()
                 for ticket in self.scheduler.launch():
                     run = self._runs.pop(ticket)
                     self._read(run)
                     self._lock.release()
-                    launched: tuple[Sequence[Any], Mapping[str, Any]]
+                    launched: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished
                     try:
                         launched = self._launch(run)
                     except BaseException as error:  # Ctrl-C, say; nobody waits for what would not be launched any more
@@ -181,8 +250,9 @@ class RunLauncher:
                             raise
                     finally:
                         self._lock.acquire()
-                        self._launched(run, *launched)
-                if not self._spill():
+                        self._launched(run, launched)
+                    self._resume()
+                if not self._spill() and not self._open.going_on:
                     break
         finally:
             self._launching.give()
@@ -226,7 +296,7 @@ class RunLauncher:
                     self._launching.give()
                 self._collect()
                 left = next((lane.runs[-1] for lane in self._lanes.values() if lane.runs), None)
-                if left is None and not self._runs and free:
+                if left is None and free and not (self._runs or self._open):
                     return
                 if left is None:
                     self._idle.wait(LOOK)
@@ -242,7 +312,8 @@ class RunLauncher:
                 in_flight += sum(count for run, _, count in lane.runs if run.client == client)
                 if lane.pending and lane.quick is not None and lane.quick.client == client:
                     in_flight += lane.pending
-            return self.store.use(client, self.scheduler.queued(client), in_flight)
+            parked = sum(run.client == client for run in self._open.parked)
+            return self.store.use(client, self.scheduler.queued(client) + parked, in_flight)
 
     def islands(self) -> dict[str, IslandUse]:
         """What is under way on each island now."""
@@ -265,6 +336,9 @@ class RunLauncher:
             if self._host:
                 why += f"; {self.store.on_host} of {self._host} bytes of host memory are in use"
             self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
+        for run in [r for r in (*self._open.unfinished, *self._open.parked) if r.deadline < now]:
+            why = "rows of an exchange" if run in self._open else "an earlier program, with an exchange"
+            self._lose_open(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
 
     def _give_up(self, run: Run, error: RunError) -> None:
         """A run that waits gets no turn: its results are an error."""
@@ -274,3 +348,4 @@ class RunLauncher:
         for reference in run.results:
             self.store.remove(reference, error)
         run.is_launched()
+        self._open.close(run)

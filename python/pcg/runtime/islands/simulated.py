@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcg.controller.faults import RunError
-from pcg.controller.stream_use import most_bytes
-from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, order
+from pcg.controller.stream_use import exchanges, most_bytes
+from pcg.controller.streams import Call, Collect, Copy, Dispatch, Free, IslandProgram, Receive, Send, order
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function
@@ -88,6 +88,7 @@ class SimulatedBackend:
         self.per_host, self.message, self.host_work = per_host, message, host_work
         self.bandwidth, self.dispatch = bandwidth, dispatch
         self.islands: dict[str, Sequence[Any]] = {}
+        self.exchanged: Counter[str] = Counter()
         self.on_failure: Callable[[str, str], None] | None = None
         self.now = 0.0
         """Seconds of the simulated clock."""
@@ -159,6 +160,7 @@ class SimulatedProgram:
             for placed, v in zip(outputs, program.results, strict=True)
         ]
         self.nbytes = {name: most_bytes(program, name, lambda f: 0) for name in self.islands}
+        self.donated, self.exchanges = program.donated, exchanges(program)
         self._order = order(program)
         self.began: dict[str, float] = {}
         """When each island began to compute in the last run."""
@@ -200,6 +202,17 @@ class SimulatedProgram:
             elif isinstance(what, Send):
                 b.transfers += 1
                 crossing[what.tag] = own[what.slot] + b.message + program.values[what.value].nbytes / b.bandwidth
+            elif isinstance(what, Dispatch):
+                # Nobody knows which rows go where; this is as if each sender had its share for each receiver.
+                b.transfers += 1
+                there = max(own[s] for s in what.reads) + b.message
+                crossing[what.tag] = there + program.values[what.values[0]].nbytes / b.bandwidth
+            elif isinstance(what, Collect):
+                # The island's hosts go on when all has come.
+                came = max(crossing.pop(what.tag), *(own[s] for s in what.reads), 0.0)
+                prepared[name] = max(prepared[name], came)
+                for slot in what.writes:
+                    own[slot] = came
             elif isinstance(what, Receive):
                 own[what.slot] = crossing.pop(what.tag)
             else:

@@ -15,7 +15,7 @@ from jax.sharding import NamedSharding
 from pcg.controller.faults import RunError
 from pcg.controller.routes import Route, origins, route
 from pcg.controller.stream_use import last_slot, taken_over
-from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send
+from pcg.controller.streams import Call, Collect, Copy, Dispatch, IslandProgram, Receive, Send
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
@@ -23,6 +23,7 @@ from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import Node, call_of, computation, copier, sharding_of
 from pcg.runtime.islands.edges import Edges
+from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.islands.pieces import Absent, is_here
 from pcg.runtime.islands.protocol import HostArray, Load
@@ -49,7 +50,14 @@ class StreamRunner:
         self.program: IslandProgram = load.program
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
-        self._load, self._island, self._edges, self._code = load, island, edges, code
+        self._load, self._island, self.edges, self._code = load, island, edges, code
+        self.deferred: set[int] = set()
+        """Tags of what is given only behind an exchange, and so is waited for before it is in a queue."""
+        self.senders: dict[int, Sender] = {}
+        """Of exchanges, by tag, as `receivers`."""
+        self.receivers: dict[int, Receiver] = {}
+        self.pulls: dict[int, Any] = {}
+        """By tag of a message, how to pull it and what to do with it then."""
         self._on: dict[str, tuple[Mesh, list[Any]]] = {}
         for slice, (where, mesh) in self.program.slices.items():
             own = [island.devices[i] for i in _numbers(load, slice)] if where == load.island else []
@@ -68,10 +76,13 @@ class StreamRunner:
         self.last = last_slot(self.program, load.island)
         donations = taken_over(self.program, load.island)
         sources = origins(self.program, self.stream)
-        self._acts: list[Act] = [
+        self.acts: list[Act] = [
             self._act(what, donations.get(place, ()), sources[place], place)
             for place, what in enumerate(self.stream.instructions)
         ]
+        """What puts each instruction into the queues; those of exchanges do nothing."""
+        self.exchanges = bool(self.senders or self.receivers or self.deferred)
+        """Whether a run may have to wait on the host; it is a `StreamRun` then."""
 
     def _placed(self, x: Any, slot: int) -> Any:
         """An argument where the stream wants it."""
@@ -83,7 +94,14 @@ class StreamRunner:
         return Absent(sharding, x.key) if isinstance(x, Absent) else jax.device_put(x, sharding)
 
     def run(self, run: int, arguments: Sequence[Any]) -> list[Any]:
-        """Put a run into the queues; the slots as they are then.
+        """Put a run into the queues; the slots as they are then.  Arguments as in `begin`."""
+        slots = self.begin(arguments)
+        for act in self.acts:
+            act(slots, run)
+        return slots
+
+    def begin(self, arguments: Sequence[Any]) -> list[Any]:
+        """The slots before the first instruction.
 
         Args:
           arguments: of the stream, in its order: arrays of these devices, of the host, or errors.
@@ -91,8 +109,6 @@ class StreamRunner:
         slots: list[Any] = [None] * self.stream.slots
         for (number, slot), x in zip(self.stream.arguments, arguments, strict=True):
             slots[slot] = self._constants[number] if number in self._constants else self._placed(x, slot)
-        for act in self._acts:
-            act(slots, run)
         return slots
 
     def _act(self, what: Any, donated: Sequence[int], source: str, place: int) -> Act:
@@ -104,6 +120,12 @@ class StreamRunner:
             return self._send(what)
         if isinstance(what, Receive):
             return self._receive(what)
+        if isinstance(what, Dispatch | Collect):
+            if isinstance(what, Dispatch):
+                self.senders[what.tag] = sender_of(self.program, what, self._island.devices)
+            else:
+                self.receivers[what.tag] = receiver_of(self.program, what, self._island.devices)
+            return lambda slots, run: None
         slot = what.slot
 
         def free(slots: list[Any], run: int) -> None:
@@ -145,7 +167,7 @@ class StreamRunner:
         if self._several and devices != target and 0 not in value.shape:
             path = _route(self._load, source, value.slice)
             assert path is not None
-            move = self._edges.mover(value, mesh, devices, target, self._load.island, path)
+            move = self.edges.mover(value, mesh, devices, target, self._load.island, path)
             return _guarded(what.target, lambda slots, run: move(run, _COPIES + place, slots[what.source]))
         layout = sharding_of(value, mesh, target)
         copy = copier(layout, value.shape)
@@ -159,7 +181,7 @@ class StreamRunner:
     def _send(self, what: Send) -> Act:
         if 0 in self.program.values[what.value].shape:
             return lambda slots, run: None
-        send, slot, tag = sender_of(self._load, self._island, self._edges, what), what.slot, what.tag
+        send, slot, tag = message_of(self._load, self._island, self.edges, what), what.slot, what.tag
 
         def act(slots: list[Any], run: int) -> None:
             send(run, tag, slots[slot])
@@ -176,11 +198,13 @@ class StreamRunner:
         load = self._load
         path = _route(load, load.source_slices[what.tag], value.slice)
         key = load.keys.get(what.tag)
-        receive = self._edges.receiver(value, mesh, devices, what.peer, load.sizes[what.peer], key, path)
-        return _guarded(what.slot, lambda slots, run: receive(run, what.tag))
+        pull, finish = self.edges.receiver(value, mesh, devices, what.peer, load.sizes[what.peer], key, path)
+        self.pulls[what.tag] = pull, finish
+        if what.tag in load.after:
+            self.deferred.add(what.tag)
+        return _guarded(what.slot, lambda slots, run: finish(pull(run, what.tag)))
 
-
-def sender_of(load: Load, island: Island, edges: Edges, what: Send) -> Callable[[int, int, Any], None]:
+def message_of(load: Load, island: Island, edges: Edges, what: Send) -> Callable[[int, int, Any], None]:
     """What arms what a stream sends, as (run, tag, array or error)."""
     value, source = load.program.values[what.value], load.source_slices[what.tag]
     devices = [island.devices[i] for i in _numbers(load, source)]

@@ -21,10 +21,12 @@ import jax
 import numpy as np
 
 from pcg.controller.faults import RunError
-from pcg.controller.streams import Send
+from pcg.controller.streams import Dispatch, Send
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.islands.edges import Edges
+from pcg.runtime.islands.exchange import sender_of
+from pcg.runtime.islands.exchange_edges import arm_plans
 from pcg.runtime.islands.group import join
 from pcg.runtime.islands.island_queue import GANGS, Island, wait_for
 from pcg.runtime.islands.pieces import Absent
@@ -44,7 +46,8 @@ from pcg.runtime.islands.protocol import (
     Started,
     Stop,
 )  # fmt: skip
-from pcg.runtime.islands.stream_runner import Executables, StreamRunner, sender_of
+from pcg.runtime.islands.stream_run import StreamRun
+from pcg.runtime.islands.stream_runner import Executables, StreamRunner, message_of
 
 
 class WorkerIsland(Island):
@@ -71,6 +74,8 @@ class Worker:
         self._executables: Executables = {}
         self._programs: dict[int, StreamRunner | Load] = {}
         self._values: dict[int, Any] = {}
+        self._awaited: set[int] = set()
+        """Numbers of results of runs that are put into queues by and by, unless nobody needs them any more."""
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._in_flight: queue.SimpleQueue[tuple[int, str, Any, dict[int, Any]]] = queue.SimpleQueue()
         self._fetching = ThreadPoolExecutor(4, "fetch")
@@ -105,6 +110,8 @@ class Worker:
                     self._edges.connect(message.addresses)
                 elif isinstance(message, Fetch):
                     self._fetching.submit(self._fetch, message.request, self._values.get(message.key))
+                elif callable(message):
+                    message()
                 elif isinstance(message, Count):
                     self._channel.send(Answer(message.request, len(self._values)))
             except (BrokenPipeError, ConnectionError):
@@ -115,6 +122,7 @@ class Worker:
 
     def _release(self, keys: Any) -> None:
         for key in keys:
+            self._awaited.discard(key)
             for kept in (self._values, self._programs, self._code):
                 kept.pop(key, None)  # type: ignore[attr-defined]
             for own in [e for e in self._executables if e[0] == key]:
@@ -139,6 +147,9 @@ class Worker:
                 program = StreamRunner(program, self._island, self._edges, self._code, self._executables)
                 self._programs[run.program] = program
             arguments = [x if isinstance(x, HostArray) else self._argument(x, run.taken) for x in run.arguments]
+            if program.exchanges:
+                self._begin(run, program, program.begin(arguments))
+                return
             slots = program.run(run.run, arguments)
             results = [slots[slot] for _, slot in program.stream.results]
             token = self._island.newest if program.last < 0 else slots[program.last]
@@ -152,16 +163,51 @@ class Worker:
         self._in_flight.put((run.run, load.program.name, token, dict(zip(run.results, results, strict=True))))
         tell()
 
+    def _begin(self, run: Run, program: StreamRunner, slots: list[Any]) -> None:
+        """Put a run into the queues by and by; other messages are carried out meanwhile."""
+        self._awaited.update(run.results)
+        going = StreamRun(program, run.run, slots, lambda: self._work.put(advance))
+
+        def advance() -> None:
+            self._advance(run, program, going)
+
+        advance()
+
+    def _advance(self, run: Run, program: StreamRunner, going: StreamRun) -> None:
+        if going.over:
+            return
+        self._island.before_wait = None
+        token = None
+        try:
+            if not going.advance():
+                return
+            results = [going.slots[slot] for _, slot in program.stream.results]
+            token = self._island.newest if program.last < 0 else going.slots[program.last]
+        except Exception as error:
+            lost = error if isinstance(error, RunError) else RunError(
+                f"program {program.name} on island {program.stream.island}: {type(error).__name__}: {error}"
+            )  # fmt: skip
+            results = [lost] * len(run.results)
+            self._fail_sends(program._load, run.run, lost, going.place)
+        going.over = True
+        keys = dict(zip(run.results, results, strict=True))
+        self._values.update((key, x) for key, x in keys.items() if key in self._awaited)
+        self._awaited.difference_update(keys)
+        self._in_flight.put((run.run, program.name, token, keys))
+        self._channel.send(Enqueued(run.run, dict(going.exchanged)))
+
     def _argument(self, key: int, taken: Any) -> Any:
         found = self._values.pop(key, None) if key in taken else self._values.get(key)
         return RunError("an argument was donated to an earlier program, or freed") if found is None else found
 
-    def _fail_sends(self, load: Load, run: int, error: RunError) -> None:
-        """Whoever waits for this run's messages gets the error."""
+    def _fail_sends(self, load: Load, run: int, error: RunError, first: int = 0) -> None:
+        """Whoever waits for this run's messages, from this instruction on, gets the error."""
         program = load.program
-        for what in program.streams[load.island].instructions:
+        for what in program.streams[load.island].instructions[first:]:
+            if isinstance(what, Dispatch) and what.peer != load.island:
+                arm_plans(self._edges, run, sender_of(program, what, self._island.devices), error)
             if isinstance(what, Send):
-                sender_of(load, self._island, self._edges, what)(run, what.tag, error)
+                message_of(load, self._island, self._edges, what)(run, what.tag, error)
 
     # -- beside that -----------------------------------------------------------------------------
 
