@@ -353,8 +353,8 @@ class Dispatcher(RunLauncher):
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             lane = self._lanes.pop(island)
             lane.gone, lane.room = True, 0
-            for run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
-                self._lose_open(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+            for one in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lose_open(one, IslandFailed(island, f"{one.number} of {one.program}", cause))
             for run, _, _ in lane.runs:
                 if isinstance(run, Run):
                     self._remove(run.results, IslandFailed(island, f"{run.number} of {run.program}", cause))
