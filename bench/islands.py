@@ -19,6 +19,7 @@ plots. CPU devices share the cores with the thread that drives them: ratios and 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -216,6 +217,10 @@ class Wrapped:
         self.array.block_until_ready()
 
 
+def _wrapped(function: Callable[[Any], Any], x: Wrapped) -> Wrapped:
+    return Wrapped(function(x.array))
+
+
 def overhead(seconds: float, rounds: int = 7) -> Result:
     """A function that adds one to 16 numbers, called with what is on its devices, and waited for after five calls."""
     found: Result = []
@@ -227,8 +232,7 @@ def overhead(seconds: float, rounds: int = 7) -> Result:
             jitted = jax.jit(lambda x: x + 1)
             y = x.array()
             arms: list[tuple[str, Callable[[Any], Any], Any]] = [
-                ("pcg", ours, x), ("jax", jitted, y),
-                ("wrapped", lambda w, jitted=jitted: Wrapped(jitted(w.array)), Wrapped(y)),
+                ("pcg", ours, x), ("jax", jitted, y), ("wrapped", functools.partial(_wrapped, jitted), Wrapped(y)),
             ]  # fmt: skip
             times: dict[str, list[float]] = {name: [] for name, _, _ in arms}
             for _ in range(rounds):

@@ -13,11 +13,15 @@ from pcg.api.compile import compile as pcg_compile
 from pcg.api.controller import Controller
 from pcg.api.nodes import CompiledNode
 from pcg.controller.streams import IslandProgram
+from pcg.driver.compilation import Compilation
+from pcg.driver.cost import cost_of
 from pcg.driver.island_module import IslandModule, NodeSource
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.emulate.widen import wide_element
 from pcg.layout import Mesh
 from pcg.runtime import check
+from pcg.runtime.executable import device_program
+from pcg.runtime.fragments import as_list
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.future import Placed
 
@@ -35,25 +39,26 @@ class ModuleOnIslands:
         self.client = self.controller.client("pcg-run", deadline=DEADLINE)
         self.module = module
         self._kept: list[dict[str, CompiledNode]] = []
-        self.nodes = {name: self._compiled(name, own, strategy) for name, own in module.functions.items()}
+        self._compiled: dict[str, Compilation] = {}
+        self.nodes = {name: self._node(name, own, strategy) for name, own in module.functions.items()}
         self.run = self._loaded(module.program, self.nodes)
 
     def _devices(self, slice: str) -> tuple[Mesh, Sequence[Any]]:
         island, mesh = self.module.program.slices[slice]
         return Mesh(mesh.axes), self.controller.backend.devices(island, mesh.device_ids or range(mesh.size))
 
-    def _compiled(self, name: str, own: NodeSource, strategy: str) -> CompiledNode:
+    def _node(self, name: str, own: NodeSource, strategy: str) -> CompiledNode:
         """A function for the devices of its slice, in the layouts that the program says."""
         mesh, devices = self._devices(own.slice)
         compiled = pcg_compile(
             own.text, mesh, devices=devices, strategy=strategy, refine=False, in_shardings=own.in_specs,
             out_shardings=own.out_specs,
         )  # fmt: skip
-        found = compiled.lower().compilation
-        # Nodes return lists, of one result, too.
-        out_tree = jax.tree.structure([0] * len(found.program.results))
-        found = dataclasses.replace(found, program=dataclasses.replace(found.program, out_tree=out_tree))
-        return CompiledNode(name, own.source, found, devices, found.in_specs, found.out_specs, limited=False)
+        found = self._compiled[name] = compiled.lower().compilation
+        return CompiledNode(
+            name, own.source, as_list(device_program(found)), devices, found.in_specs, found.out_specs, False,
+            lambda: cost_of(found).simulated,
+        )  # fmt: skip
 
     def _loaded(self, program: IslandProgram, nodes: dict[str, CompiledNode]) -> check.FlatFunction:
         """A program as a function of arrays of the host."""
@@ -79,8 +84,8 @@ class ModuleOnIslands:
         """
         nodes = {}
         for name, node in self.nodes.items():
-            found = check.widened_compilation(node.compilation)
-            nodes[name] = dataclasses.replace(node, compilation=found, _prepared={})
+            found = check.widened_compilation(self._compiled[name])
+            nodes[name] = dataclasses.replace(node, code=as_list(device_program(found)), _prepared={})
         program = self.module.program
         values = tuple(dataclasses.replace(v, dtype=wide_element(v.dtype)) for v in program.values)
         return self._loaded(dataclasses.replace(program, values=values), nodes)

@@ -193,6 +193,7 @@ class RemoteProgram:
         self.count = len(program.arguments) - fixed
         """How many arguments a run has."""
         self.donated = frozenset(program.donated)
+        self.exchanges = False  # the cluster itself waits for rows
         self._dtypes = [np_dtype(ELEMENT_DTYPES[program.values[v].dtype]) for v in program.arguments]
         self.run = QuickRuns(self, "", None)
         """What futures know of their runs."""
