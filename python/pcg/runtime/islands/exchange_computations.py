@@ -1,4 +1,4 @@
-"""What devices compute of exchanges: rows by where they go, and rows put together; each of one device.  Imports jax."""
+"""What devices compute of exchanges: rows by where they go, and rows as they came; each of one device.  Imports jax."""
 
 from __future__ import annotations
 
