@@ -34,8 +34,8 @@ def test_a_recording_has_planned_times_of_every_run(tmp_path: Path) -> None:
     times = [[r.planned for r in runs if r.number == n] for n in sorted({r.number for r in runs})[:4]]
     for before, after in zip(times[:-1], times[1:], strict=True):  # each takes what the one before returned
         assert max(end for _, end in before) <= min(begin for begin, _ in after)  # type: ignore[misc, union-attr]
-    inner = [r.planned for r in runs if r.number == min(q.number for q in runs) + 1]
-    assert inner[0][1] < inner[1][0]  # type: ignore[index]  # what crosses takes time
+    inner = {r.island: r.planned for r in runs if r.number == min(q.number for q in runs) + 1}
+    assert inner["island0"][1] < inner["island1"][0]  # type: ignore[index]  # what crosses takes time
     assert recording.runs.planned_seconds("island1") > 0
     recording.runs.write(tmp_path / "runs.json")
     events = json.loads((tmp_path / "runs.json").read_text())["traceEvents"]

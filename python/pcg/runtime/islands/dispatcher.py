@@ -7,11 +7,9 @@ for the runs in flight there and then launches what the scheduler chooses.
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcg.controller.faults import Cancelled, IslandFailed, RunError
@@ -23,9 +21,9 @@ from pcg.controller.store import Entry
 from pcg.runtime.islands.backend import Loaded, Unfinished
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.lane import Lane
-from pcg.runtime.islands.recorder import Recorder
 from pcg.runtime.islands.run import QuickRuns, Run
-from pcg.runtime.islands.run_launcher import LOOK, RunLauncher
+from pcg.runtime.islands.run_launcher import Found
+from pcg.runtime.islands.run_threads import RunThreads
 from pcg.runtime.islands.short_path import ShortPath, short_path
 
 #: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
@@ -35,7 +33,7 @@ _BRIEFLY, _IN_VAIN = 3e-4, 32
 DEADLINE = 3600.0
 
 
-class Dispatcher(RunLauncher):
+class Dispatcher(RunThreads):
     """All that is shared by the clients of a controller: scheduler, store, runs in flight.
 
     Args:
@@ -47,7 +45,6 @@ class Dispatcher(RunLauncher):
         self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT, host: int = 0
     ) -> None:
         super().__init__(policy, cap, host, self._unparked)
-        self._closed = False
         self._number = 0
         self._quotas: dict[str, Quota] = {}
         for name, memory in islands.items():
@@ -77,7 +74,7 @@ class Dispatcher(RunLauncher):
             adds[island] = adds.get(island, 0) + nbytes
         quota.check(
             client, loaded.name, adds, lambda island: self.store.nbytes(island, client),
-            lambda: self.scheduler.queued(client) + sum(run.client == client for run in self._open.parked),
+            lambda: self._queued(client),
         )  # fmt: skip
 
     # -- submitting ----------------------------------------------------------------------------
@@ -103,41 +100,41 @@ class Dispatcher(RunLauncher):
             if (quota := self._quotas.get(client)) is not None:
                 self._check_quota(quota, client, loaded)
             if self._open.waits(client, loaded, arguments):
-                waiting = Ticket(0, client, loaded.name, loaded.islands, {})
-                run, futures = self._run(client, loaded, arguments, waiting, seconds, into)
-                self._open.parked.append(run)
-                self._watch(lanes[0])
-                return futures
-            own = [a for a in arguments if type(a) is ShardedFuture]
-            after = [a._run.ticket for a in own if not a._run.ticket.launched]
-            reads = self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
-        found: list[ShardedFuture] | None = None
+                return self._park(client, loaded, arguments, seconds, into)
+            after, reads = self._before(arguments, lanes)
+        futures: list[ShardedFuture] | None = None
         if not after and not self._open.going_on and self._launching.take():
             try:
-                found = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
+                futures = self._at_once(client, loaded, arguments, lanes, reads, seconds, into)
             finally:
                 self._launching.give()
-        if found is None:
+        if futures is None:
             with self._lock:
                 self._lanes_of(loaded)
                 ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
-                run, found = self._run(client, loaded, arguments, ticket, seconds, into)
-                if loaded.exchanges:
-                    self._opened(run)
-                self._queue(run, lanes)
+                run, futures = self._run(client, loaded, arguments, ticket, seconds, into)
+                self._wait(run, lanes)
                 self._pump()  # who launches now does so afterwards
                 if not run.launched:
                     for lane in lanes:
                         self._watch(lane)
         elif self._runs or self._recorder is not None:
             self._go_on()
-        return found
+        return futures
 
-    def _queue(self, run: Run, lanes: Sequence[Lane]) -> None:
+    def _before(self, arguments: Sequence[Any], lanes: Sequence[Lane]) -> tuple[list[Ticket], tuple[Entry, ...]]:
+        """Runs that wait whose results a run reads; and buffers that it reads, where memory is limited."""
+        own = [a for a in arguments if type(a) is ShardedFuture]
+        after = [a._run.ticket for a in own if not a._run.ticket.launched]
+        return after, self._reads(own) if any(lane.queue.memory is not None for lane in lanes) else ()
+
+    def _wait(self, run: Run, lanes: Sequence[Lane]) -> None:
         """A run that has a ticket waits."""
         self._runs[run.ticket] = run
         for lane in lanes:
             lane.room = 0  # the short path goes no further
+        if run.loaded.exchanges:
+            self._opened(run)
 
     def _opened(self, run: Run) -> None:
         """A run is open: until it is not, the short path, which does not look at open runs, launches nothing."""
@@ -146,20 +143,29 @@ class Dispatcher(RunLauncher):
             lane.room = 0
         self._watch(self._lanes[run.loaded.islands[0]])
 
+    def _park(
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float, into: Sequence[ShardedFuture]
+    ) -> list[ShardedFuture]:  # fmt: skip
+        """A run that waits for open runs before it waits as others do."""
+        run, futures = self._run(
+            client, loaded, arguments, Ticket(0, client, loaded.name, loaded.islands, {}), seconds, into
+        )  # fmt: skip
+        self._open.parked.append(run)
+        self._watch(self._lanes[loaded.islands[0]])
+        return futures
+
     def _unparked(self, run: Run) -> None:
-        """A parked run waits as others do."""
+        """A run that was parked waits as others do."""
         loaded = run.loaded
         try:
             lanes = self._lanes_of(loaded)
-            given = [a for a in run.arguments if type(a) is ShardedFuture]
-            after = [a._run.ticket for a in given if not a._run.ticket.launched]
-            reads = self._reads(given) if any(lane.queue.memory is not None for lane in lanes) else ()
+            after, reads = self._before(run.arguments, lanes)
             run.ticket = self.scheduler.submit(run.client, loaded.name, loaded.islands, loaded.nbytes, after, reads)
         except (RunError, MemoryError) as error:
             self._give_up(run, error if isinstance(error, RunError) else RunError(str(error)))
             return
         run.reads = run.ticket.reads
-        self._queue(run, lanes)
+        self._wait(run, lanes)
         for lane in lanes:
             self._watch(lane)
 
@@ -192,7 +198,7 @@ class Dispatcher(RunLauncher):
             self._read(run)
             if loaded.exchanges:
                 self._opened(run)
-        launched: tuple[Sequence[Any], Mapping[str, Any]] | Unfinished = [], {}
+        launched: Found | Unfinished = [], {}
         try:
             launched = self._launch(run)
         except BaseException as error:  # Ctrl-C, say: what was not launched has no values
@@ -264,69 +270,6 @@ class Dispatcher(RunLauncher):
                 return False
             return lane.allow(quick)
 
-    # -- waiting -------------------------------------------------------------------------------
-
-    def _watch(self, lane: Lane) -> None:
-        """Have a thread that goes on when the runs in flight on an island are done."""
-        if lane.thread is None:
-            lane.thread = threading.Thread(target=self._serve, args=(lane,), name=f"pcg {lane.name}", daemon=True)
-            lane.thread.start()
-        lane.wake.notify()
-
-    def _wake(self) -> None:
-        for lane in self._lanes.values():
-            if lane.thread is not None and (self._closed or self._waits(lane)):
-                lane.wake.notify()
-
-    def _go_on(self) -> None:
-        """Launch what others have submitted while this thread launched."""
-        with self._lock:
-            self._collect()
-            self._pump()
-            self._wake()
-
-    def _serve(self, lane: Lane) -> None:
-        while True:
-            with self._lock:
-                while not self._waits(lane):
-                    if self._closed or lane.gone:
-                        return
-                    lane.wake.wait()
-                self._collect()
-                self._expire()
-                self._pump()
-                if lane.gone:
-                    return
-                if not lane.runs:
-                    # It waits for another island, or for memory that a client frees.
-                    lane.wake.wait(LOOK)
-                    continue
-                run, token, _ = lane.runs[0]
-            run.loaded.wait(token)
-            del run, token
-
-    def _waits(self, lane: Lane) -> bool:
-        """Whether a thread is to wait for what is in flight on an island."""
-        if self._open and self._open.on(lane.name):
-            return True
-        return bool(lane.queue.waiting) or (self._recorder is not None and bool(lane.runs))
-
-    @contextmanager
-    def recorded(self) -> Iterator[Recorder]:
-        """What notes the runs that are done meanwhile; it has all of them at the end."""
-        self.drain()
-        with self._lock:
-            self._recorder = recorder = Recorder()
-            for lane in self._lanes.values():
-                lane.room = 0
-                self._watch(lane)
-        try:
-            yield recorder
-        finally:
-            self.drain()
-            with self._lock:
-                self._recorder = None
-
     # -- leaving -------------------------------------------------------------------------------
 
     def forget(self, client: str) -> None:
@@ -334,11 +277,11 @@ class Dispatcher(RunLauncher):
         with self._lock:
             self._quotas.pop(client, None)
             error = Cancelled(f"client {client} is closed")
+            for parked in [r for r in self._open.parked if r.client == client]:
+                self._lose_open(parked, error)
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:
                     self._give_up(run, error)
-            for run in [r for r in self._open.parked if r.client == client]:
-                self._lose_open(run, error)
             self._collect()
             self._remove(self.store.of_client(client), error)
             self.store.forget(client)
@@ -353,8 +296,8 @@ class Dispatcher(RunLauncher):
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             lane = self._lanes.pop(island)
             lane.gone, lane.room = True, 0
-            for one in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
-                self._lose_open(one, IslandFailed(island, f"{one.number} of {one.program}", cause))
+            for known in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lose_open(known, IslandFailed(island, f"{known.number} of {known.program}", cause))
             for run, _, _ in lane.runs:
                 if isinstance(run, Run):
                     self._remove(run.results, IslandFailed(island, f"{run.number} of {run.program}", cause))
