@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.controller.faults import IslandFailed, NodeError, RunError
+from pcg.driver.program import ProgramError
 from pcg.runtime.islands.process_backend import ProcessBackend
 from pcg.runtime.islands.ray_backend import RayBackend
 
@@ -166,3 +167,29 @@ def test_an_island_is_dead_when_one_of_its_processes_is(controller: pcg.Controll
 def test_devices_that_cannot_be_divided() -> None:
     with pytest.raises(ValueError, match="island a: 2 processes for 3 devices; allowed: a divisor of their number"):
         pcg.Controller({"a": 3}, backend=ProcessBackend(hosts=2))
+
+
+def test_rows_are_exchanged_on_islands_of_one_process(controller: pcg.Controller) -> None:
+    """What is before an exchange may be on islands of several; what waits for its rows may not."""
+    client = controller.client()
+    left, right = client.request({"m": 2}, island="left"), client.request({"d": 2}, island="right")
+    tokens, experts = client.request({"t": 2}, island="big"), client.request({"e": 2}, island="big")
+    encode = left.function(lambda x: x + 1, in_shardings=(P("m"),))
+    apply = experts.function(lambda rows: 2 * rows)
+    total = right.function(jnp.sum)
+    x, expert = jnp.arange(24.0).reshape(8, 3), jnp.asarray([1, 0, 1, 1, 0, -1, 1, 0])
+
+    def mixture(x: Any, expert: Any) -> Any:
+        routed = tokens.exchange(encode(x), expert, experts)
+        return routed.back(apply(routed.rows))
+
+    found = client.program(mixture)(x, expert)
+    np.testing.assert_array_equal(np.asarray(found), np.where(np.asarray(expert)[:, None] < 0, 0, 2 * (x + 1)))
+    refused = {
+        "right": lambda x, expert: total(mixture(x, expert)),
+        "left": lambda x, expert: left.exchange(x, expert, experts).rows,
+    }
+    for island, program in refused.items():
+        wanted = f"island {island}, which waits for exchanged rows, is of 2 processes; allowed: one"
+        with pytest.raises(ProgramError, match=wanted):
+            client.program(program)(x, expert)

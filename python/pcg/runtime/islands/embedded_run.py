@@ -14,7 +14,8 @@ from typing import Any
 from pcg.controller.progress import Progress
 from pcg.controller.streams import Call, Collect, Dispatch, IslandProgram
 from pcg.runtime.islands.backend import Unfinished
-from pcg.runtime.islands.exchange import Mailbox, Receiver, Sender, deliver_here, in_thread
+from pcg.runtime.islands.exchange import Receiver, Sender, deliver_here, in_thread
+from pcg.runtime.islands.mailbox import Mailbox
 
 #: By tag, the ends of an exchange.
 Ends = Mapping[int, tuple[Sender, Receiver]]

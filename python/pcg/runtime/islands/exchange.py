@@ -18,13 +18,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pcg.controller.exchange_progress import ExchangeProgress
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Collect, Dispatch, IslandProgram, Value
 from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.islands.computation import sharding_of
+from pcg.runtime.islands.exchange_computations import (
+    by_counts,
+    by_destination,
+    place_rows,
+    ranks,
+    return_rows,
+    take_rows,
+)
+from pcg.runtime.islands.mailbox import Mailbox
 
 #: Rows of the smallest parcel.
 SMALLEST = 8
@@ -89,49 +97,6 @@ def receiver_of(program: IslandProgram, what: Collect, devices: Sequence[Any]) -
     return Receiver(what, side(program, what.origin, ()), targets, (program.name, what.source))
 
 
-class Mailbox:
-    """What has come of one exchange in one run."""
-
-    def __init__(self, senders: int, receivers: int, on_end: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
-        self._progress = ExchangeProgress(senders, receivers)
-        self._on_end = on_end
-        self.parcels: dict[tuple[int, int], Any] = {}
-        self.error: RunError | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether all is there, or it has failed."""
-        with self._lock:
-            return self.error is not None or self._progress.ended
-
-    @property
-    def counts(self) -> np.ndarray:
-        """[senders, receivers] rows."""
-        with self._lock:
-            return np.asarray(self._progress.counts, np.int32)
-
-    def arrive(self, sender: int, receiver: int, parcel: Any) -> None:
-        with self._lock:
-            self.parcels[sender, receiver] = parcel
-            self._progress.arrive(sender, receiver)
-            ended = self._progress.ended
-        if ended:
-            self._on_end()
-
-    def punctuate(self, sender: int, counts: Sequence[int]) -> None:
-        with self._lock:
-            self._progress.punctuate(sender, counts)
-            ended = self._progress.ended
-        if ended:
-            self._on_end()
-
-    def fail(self, error: RunError) -> None:
-        with self._lock:
-            self.error = self.error or error
-        self._on_end()
-
-
 class Sender:
     """The end of an exchange that has the rows.
 
@@ -148,9 +113,9 @@ class Sender:
         self._rows = source.value.shape[1] if what.back else source.local_rows
         """Rows that each sender has."""
         if what.back:
-            self._group = jax.jit(_by_counts)
+            self._group = jax.jit(by_counts)
         else:
-            self._group = jax.jit(functools.partial(_by_destination, receivers=self.receivers))
+            self._group = jax.jit(functools.partial(by_destination, receivers=self.receivers))
 
     def launch(self, rows: Any, routing: Any) -> list[tuple[Any, Any]] | RunError:
         """Of each sender its rows by receiver, and its plan, in the queues of its devices.
@@ -192,7 +157,7 @@ class Sender:
                 if count:
                     size = parcel_rows(count, self._rows)
                     try:
-                        x = _take(buffer, starts[receiver], size)
+                        x = take_rows(buffer, starts[receiver], size)
                     except Exception as error:
                         lost(sender, receiver, size, self.failed(error))
                         continue
@@ -275,7 +240,7 @@ class Receiver:
             for sender in range(self.senders):
                 count = int(counts[sender, receiver])
                 if count and offset < capacity:
-                    out = _place(out, mailbox.parcels[sender, receiver], offset, count)
+                    out = place_rows(out, mailbox.parcels[sender, receiver], offset, count)
                 offset += count
             parts.append(out)
         known = [jax.device_put(counts[:, r : r + 1].T, d) for r, d in enumerate(self.devices)]
@@ -288,10 +253,10 @@ class Receiver:
         for receiver, device in enumerate(self.devices):
             out = self._zeros(device)
             came = [s for s in range(self.senders) if counts[s, receiver]]
-            rank = _ranks(own[device]) if came else None
+            rank = ranks(own[device]) if came else None
             for sender in came:
                 parcel = mailbox.parcels[sender, receiver]
-                out = _return(out, parcel, sender, int(counts[sender, receiver]), own[device], rank)
+                out = return_rows(out, parcel, sender, int(counts[sender, receiver]), own[device], rank)
             parts.append(out)
         return [self._joined(0, parts)]
 
@@ -333,58 +298,6 @@ def _failed(error: BaseException, what: Dispatch | Collect, names: tuple[str, st
         return error
     program, source = names
     return NodeError(program, "exchange_back" if what.back else "exchange", source, error).because(error)
-
-
-# -- computations, each of one device --------------------------------------------------------------
-
-
-def _by_destination(rows: Any, destination: Any, receivers: int) -> tuple[Any, Any]:
-    """Rows by where they go, in order; and the plan."""
-    valid = (destination >= 0) & (destination < receivers)
-    group = jnp.where(valid, destination, receivers)
-    counts = jnp.sum(group[:, None] == jnp.arange(receivers), 0, dtype=jnp.int32)
-    starts = jnp.cumsum(counts) - counts
-    wrong = jnp.sum(destination >= receivers, dtype=jnp.int32)
-    plan = jnp.concatenate([counts, starts, wrong[None]]).astype(jnp.int32)
-    return rows[jnp.argsort(group, stable=True)], plan
-
-
-def _by_counts(rows: Any, counts: Any) -> tuple[Any, Any]:
-    """[1, capacity, ...] rows that lie by where they came from, of which there were [1, receivers]; and the plan."""
-    counts = counts[0]
-    starts = jnp.cumsum(counts) - counts
-    kept = jnp.clip(rows.shape[1] - starts, 0, counts)
-    return rows[0], jnp.concatenate([kept, starts, jnp.zeros(1, jnp.int32)]).astype(jnp.int32)
-
-
-@functools.partial(jax.jit, static_argnums=2)
-def _take(rows: Any, start: Any, size: int) -> Any:
-    return jnp.take(rows, start + jnp.arange(size), axis=0, mode="clip")
-
-
-@functools.partial(jax.jit, donate_argnums=0)
-def _place(out: Any, parcel: Any, offset: Any, count: Any) -> Any:
-    """[1, capacity, ...] with the first `count` rows of a parcel from `offset` on, as far as there is room."""
-    n = jnp.arange(parcel.shape[0])
-    at = jnp.where(n < count, offset + n, out.shape[1])
-    return out.at[0, at].set(parcel, mode="drop")
-
-
-@jax.jit
-def _ranks(destination: Any) -> Any:
-    """Of each row, how many before it go to the same receiver."""
-    order = jnp.argsort(destination, stable=True)
-    ordered = destination[order]
-    rank = jnp.arange(order.size) - jnp.searchsorted(ordered, ordered, side="left")
-    return jnp.zeros_like(order).at[order].set(rank.astype(order.dtype))
-
-
-@functools.partial(jax.jit, donate_argnums=0)
-def _return(out: Any, parcel: Any, sender: Any, count: Any, destination: Any, rank: Any) -> Any:
-    """Rows with those that went to `sender` replaced by what came back of them."""
-    here = (destination == sender) & (rank < count)
-    found = jnp.take(parcel, rank, axis=0, mode="clip")
-    return jnp.where(here.reshape(-1, *[1] * (out.ndim - 1)), found, out)
 
 
 def dtype_of(value: Value) -> Any:

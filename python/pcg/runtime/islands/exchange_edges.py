@@ -15,7 +15,8 @@ from jax.sharding import SingleDeviceSharding
 
 from pcg.controller.faults import RunError
 from pcg.runtime.islands.edges import Edges
-from pcg.runtime.islands.exchange import Exchanged, Mailbox, Receiver, Sender, dtype_of, parcel_rows, read_plan
+from pcg.runtime.islands.exchange import Exchanged, Receiver, Sender, dtype_of, parcel_rows, read_plan
+from pcg.runtime.islands.mailbox import Mailbox
 
 #: Numbers of messages of exchanges: above those of values, by run, tag, and what of it.
 _FIRST, _RUNS, _BITS = 1 << 62, (1 << 22) - 1, 20

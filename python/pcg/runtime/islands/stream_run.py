@@ -16,7 +16,8 @@ from typing import Any
 from pcg.controller.faults import RunError
 from pcg.controller.streams import Collect, Dispatch, Receive
 from pcg.runtime.islands import exchange_edges
-from pcg.runtime.islands.exchange import Exchanged, Mailbox, deliver_here, in_thread
+from pcg.runtime.islands.exchange import Exchanged, deliver_here, in_thread
+from pcg.runtime.islands.mailbox import Mailbox
 from pcg.runtime.islands.stream_runner import StreamRunner
 
 
