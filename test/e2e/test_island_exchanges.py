@@ -346,7 +346,7 @@ def test_a_process_that_is_killed_while_rows_are_exchanged() -> None:
         there, back = program(rows, destination)
         time.sleep(0.3)
         start = time.monotonic()
-        os.kill(controller.backend.workers["island0"].pid, signal.SIGKILL)
+        os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
         for lost in (there, back):
             with pytest.raises(IslandFailed, match="island island0 failed"):
                 lost.result()
