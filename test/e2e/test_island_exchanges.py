@@ -282,6 +282,35 @@ def test_others_run_while_rows_are_waited_for(embedded: pcg.Controller, gate: th
     np.testing.assert_array_equal(dependent.result(), rows)
 
 
+def test_a_short_call_waits_for_an_exchange_that_reads_what_it_takes_over(
+    embedded: pcg.Controller, gate: threading.Event
+) -> None:
+    client = embedded.client("waits")
+    left, right = pair(client)
+    add = left.function(lambda x: x + 1)
+    step, plain = client.program(lambda x: add(x), donate_argnums=0), client.program(lambda x: add(x))
+    forth = client.program(lambda rows, destination: left.exchange(rows, destination, right).rows)
+    x = step(rows_of(jnp.float32))
+    for _ in range(5):
+        x = plain(step(x)).block_until_ready()
+    wanted = x.result()
+    found = forth(x, jnp.zeros(ROWS, jnp.int32))
+    kept = plain(x)
+    np.testing.assert_array_equal(kept.result(), wanted + 1)  # this one reads it as well
+    taken = step(x)
+    behind = plain(kept)
+    assert not (found.is_ready() or taken.is_ready() or behind.is_ready())
+    assert embedded.dispatcher.use(client.name).queued == 2
+    gate.set()
+    np.testing.assert_array_equal(taken.result(), wanted + 1)
+    np.testing.assert_array_equal(behind.result(), wanted + 2)
+    np.testing.assert_array_equal(found.result()[0], wanted)
+    with pytest.raises(RunError, match="donated"):
+        x.result()
+    embedded.dispatcher.drain()
+    assert embedded.dispatcher.use(client.name).queued == 0
+
+
 def test_a_deadline_ends_the_wait_for_rows(embedded: pcg.Controller, gate: threading.Event) -> None:
     program = waiting(embedded, deadline=0.3)
     rows, destination = rows_of(jnp.float32), jnp.zeros(ROWS, jnp.int32)
