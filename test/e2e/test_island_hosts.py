@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -15,6 +16,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from pcg.controller.errors import ResourceError
 from pcg.controller.faults import IslandFailed, NodeError, RunError
 from pcg.driver.program import ProgramError
 from pcg.runtime.islands.process_backend import ProcessBackend
@@ -143,8 +145,9 @@ def test_an_island_is_dead_when_one_of_its_processes_is(controller: pcg.Controll
     os.kill(pids[1], signal.SIGKILL)
     start = time.monotonic()
     with pytest.raises(IslandFailed, match="island left failed"):
-        for _ in range(100):
-            x = f(x)
+        with contextlib.suppress(ResourceError):  # the slice has no devices any more
+            for _ in range(100):
+                x = f(x)
         x.result()
     for lost in under_way:
         try:  # on the other island; what was there before may be well
