@@ -22,7 +22,7 @@ FILES = {
 def test_each_lit_file_is_one_test(tmp_path):
     (tmp_path / "Inputs").mkdir()
     (tmp_path / "support").mkdir()
-    for name in ("conftest.py", "lit.cfg.py", "support/sweeps.py", "support/toolserver.py"):
+    for name in ("conftest.py", "lit.cfg.py", "support/raycluster.py", "support/sweeps.py", "support/toolserver.py"):
         shutil.copy(HERE / name, tmp_path / name)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

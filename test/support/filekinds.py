@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import pickle
 import random
@@ -441,7 +442,7 @@ class Programs(Texts):
     def mutated(self, rng: random.Random) -> bytes:
         while True:
             data = super().mutated(rng)
-            if not _ENDLESS.search(data):
+            if not _ENDLESS.search(data) and max(map(_elements, _SHAPE.findall(data)), default=0) < MOST:
                 return data
 
     def runs(self, path: Path, rng: random.Random) -> Iterator[Run]:
@@ -462,6 +463,14 @@ class Programs(Texts):
 
 #: What may run for ever, or asks for a host that is not there.
 _ENDLESS = re.compile(rb"while|infeed|outfeed|send|recv")
+#: Elements of a tensor in a program that is run: a check has it several times, in double precision, too.
+MOST = 1 << 22
+_SHAPE = re.compile(rb"tensor<((?:\d+x)+)")
+
+
+def _elements(shape: bytes) -> int:
+    """Of a tensor whose type begins so."""
+    return math.prod(int(n) for n in shape.split(b"x") if n)
 
 
 class Bytecodes(Texts):

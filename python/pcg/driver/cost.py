@@ -13,6 +13,7 @@ from pcg.driver.compilation import Compilation
 from pcg.driver.program import tensor_bytes
 from pcg.ir.locations import place as where
 from pcg.ir.loops import assumed_iterations
+from pcg.ir.walk import entry_of
 from pcg.layout import refine
 from pcg.machine import Machine
 from pcg.planning.evaluate import Context, step_of
@@ -108,7 +109,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     model = CostModel(machine or compilation.machine, compilation.mesh)
     program, mesh = compilation.program, compilation.mesh
     module = compilation.modules["local"]
-    main = next(op.operation for op in module.body.operations if _symbol(op) == "main")
+    main = entry_of(module.operation)
     arguments = [
         tensor_bytes(s.local_shape(x.shape, mesh), x.element)
         for s, x in zip(compilation.in_specs, program.arguments, strict=True)
@@ -153,11 +154,6 @@ def _collective(op: ir.Operation, times: int, cost: CollectiveCosts) -> Collecti
     one, types = cost(op), " ".join(_type(v) for v in op.results)
     names, at = refine.origin_names(one.axes, cost.model.mesh), where(op.location)
     return Collective(one.kind, names, types, one.bytes, one.seconds, times, at, channel_of(op))
-
-
-def _symbol(op: Any) -> str:
-    attributes = op.operation.attributes
-    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
 
 
 def _type(value: ir.Value) -> str:

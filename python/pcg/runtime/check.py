@@ -23,6 +23,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from torch_mlir import ir
 
 from pcg.driver.compilation import Compilation
 from pcg.driver.program import Leaf
@@ -31,6 +32,7 @@ from pcg.emulate.widen import is_wide, wide_element, widen
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions
+from pcg.ir.walk import entry_of
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import compare, jax_compat
 from pcg.runtime.compare import Comparison
@@ -98,8 +100,15 @@ class Unsharded:
     def _module(self) -> Any:
         return load_module(self.text, make_context(allow_unregistered=True), "<program>")
 
+    @functools.cached_property
+    def _entry(self) -> str:
+        """The name of the function that it runs."""
+        if 'sym_name = "main"' in self.text:  # to parse large programs takes long
+            return "main"
+        return str(ir.StringAttr(entry_of(self._module()).attributes["sym_name"]).value)
+
     def _function(self, text: str, results: Sequence[Leaf]) -> FlatFunction:
-        call = jax_compat.plain_function(text, results)
+        call = jax_compat.plain_function(text, results, self._entry)
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
             wide = any(x.dtype.name in ("float64", "int64", "uint64", "complex128") for x in inputs)

@@ -35,6 +35,8 @@ class DeviceProgram:
     """The StableHLO module that a device runs."""
     effects: bool
     """Whether it does something besides computing its results."""
+    entry: str = "main"
+    """The function of the module that it runs."""
 
 
 class DeviceExecutable:
@@ -60,7 +62,7 @@ class DeviceExecutable:
         local_arguments = self._types(program.arguments, c.in_specs)
         local_results = self._types(program.results, c.out_specs)
         local = jax_compat.LocalProgram(
-            c.text, tuple(local_results), callbacks=program.callbacks, effects=c.effects, errors=self._errors
+            c.text, tuple(local_results), c.entry, callbacks=program.callbacks, effects=c.effects, errors=self._errors
         )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jax.sharding import NamedSharding, PartitionSpec
+from torch_mlir import ir
 
 from pcg.driver.compilation import Compilation
 from pcg.driver.plan import Plan
-from pcg.ir.walk import walk
+from pcg.ir.walk import entry_of, walk
 from pcg.rules.custom_call import has_side_effect
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 
@@ -18,9 +19,11 @@ from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 def device_program(compilation: Compilation) -> DeviceProgram:
     """What every device of a compilation runs."""
     c = compilation
-    effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
+    module = c.modules["local"].operation
+    effects = any(has_side_effect(op) for op in walk(module))
+    entry = ir.StringAttr(entry_of(module).attributes["sym_name"]).value
     program = dataclasses.replace(c.program, source="")
-    return DeviceProgram(program, c.mesh, c.in_specs, c.out_specs, c.local_text, effects)
+    return DeviceProgram(program, c.mesh, c.in_specs, c.out_specs, c.local_text, effects, entry)
 
 
 class Executable(DeviceExecutable):

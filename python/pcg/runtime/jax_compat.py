@@ -265,13 +265,13 @@ def shard_map(function: Callable[..., Any], mesh: jax.sharding.Mesh, in_specs: A
     return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
 
 
-def plain_function(text: str, results: Sequence[Any]) -> Callable[..., Any]:
-    """A global StableHLO module in generic form as a jitted function; `results` have shape and dtype names.
+def plain_function(text: str, results: Sequence[Any], entry: str = "main") -> Callable[..., Any]:
+    """Function `entry` of a global StableHLO module in generic form, jitted; `results` have shape and dtype names.
 
     It runs where its arguments are.
     """
     types = tuple(jax.ShapeDtypeStruct(r.shape, jax.numpy.dtype(r.dtype)) for r in results)
-    program = LocalProgram(text, types)
+    program = LocalProgram(text, types, entry)
     return jax.jit(lambda *args: inline_call(program, *args))
 
 
