@@ -29,6 +29,8 @@ START = 180.0
 _END = 75.0
 #: Seconds that a cluster may take to say how it is.
 _SOON = 30.0
+#: Columns of what goes to no terminal.
+_WIDTH = 120
 #: The variable with the number of the pipe on which a cluster in the background says that it is ready, or why not.
 _REPORT = "PCG_CLUSTER_REPORT"
 _HERE = "127.0.0.1:0"
@@ -274,7 +276,7 @@ def _status(args: argparse.Namespace) -> int:
                 time.sleep(0.5)
                 print(json.dumps(connection.query(Status(), _SOON)), flush=True)
             return DONE
-        console = Console()
+        console = Console(width=None if sys.stdout.isatty() else _WIDTH)
         if not args.watch:
             console.print(_tables(found))
             return DONE
@@ -318,7 +320,9 @@ def _table(*columns: str) -> Any:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     for name in columns:
         left = name in ("island", "kind", "state", "client", "from")
-        table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=not left)
+        # What does not fit is broken where a cell has words: amounts of quotas, and why an island is gone.
+        words = name in ("state", "devices", "queued", "bytes", "bytes per device")
+        table.add_column(name, justify="left" if left else "right", overflow="ellipsis", no_wrap=not words)
     return table
 
 

@@ -33,7 +33,7 @@ _TOOLS = "".join(
     f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "plan", "run", "calibrate", "cluster")
 )
 _TOOLS += f'FileCheck() {{ "{sys.executable}" -m filecheck "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
-_FIGURE = re.compile(r"-?\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?(B|KiB|MiB|GiB|ns|us|ms|s|x|%))?(?!\w)")
+_FIGURE = re.compile(r"-?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ?(B|KiB|MiB|GiB|ns|us|ms|s|x|%))?(?!\w)")
 
 
 class Block(NamedTuple):
