@@ -24,8 +24,7 @@ import numpy as np
 
 import pcg
 from bench import islands
-from pcg.runtime.islands.process_backend import ProcessLauncher
-from pcg.runtime.islands.processes import ProcessBackend
+from pcg.runtime.islands.process_backend import ProcessBackend, ProcessLauncher
 
 #: Programs that the client is ahead of those that are done.
 AHEAD = 4
