@@ -120,10 +120,12 @@ class Loaded(Protocol):
 class Backend(Protocol):
     """Islands by name, and programs on them."""
 
-    exchanged: Counter[str]
-    """What exchanges have moved so far: "parcels", "rows", and "bytes" of parcels."""
     on_failure: Callable[[str, str], None] | None
     """Called with (island, cause) of an island that is gone unasked, in any thread."""
+
+    @property
+    def exchanged(self) -> Counter[str]:
+        """What exchanges have moved so far: "parcels", "rows", and "bytes" of parcels."""
 
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
         """An island joins."""
