@@ -480,6 +480,15 @@ def test_random_keys_cross_islands(controller: pcg.Controller) -> None:
     assert key.block_until_ready().is_ready()
 
 
+def test_results_of_64_bit_stay_so(controller: pcg.Controller) -> None:
+    """Whoever takes them out, in whatever mode jax is then."""
+    f = controller.client().request(2).function(lambda x: x / 3)
+    with jax.enable_x64(True):
+        found = f(jnp.arange(8.0, dtype=jnp.float64))
+    assert found.array().dtype == np.float64
+    np.testing.assert_allclose(np.asarray(found.array()), np.arange(8.0) / 3, rtol=1e-15)
+
+
 def test_a_node_runs_where_most_of_what_it_reads_is(controller: pcg.Controller) -> None:
     client = controller.client()
     left, right = client.request(2), client.request({"data": 4})

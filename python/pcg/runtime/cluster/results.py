@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
 
@@ -12,10 +10,10 @@ from pcg.runtime.cluster.connection import Connection
 from pcg.runtime.cluster.messages import Fetch, IsReady, Output, WaitFor
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.protocol import HostArray
-from pcg.runtime.islands.remote_value import local_array
+from pcg.runtime.islands.remote_value import Elsewhere
 
 
-class ClusterValue:
+class ClusterValue(Elsewhere):
     """A value in a cluster; the last reference frees it there."""
 
     __slots__ = ("connection", "key", "what", "_gone", "_ready", "_computed", "__weakref__")
@@ -65,17 +63,21 @@ class ClusterValue:
         assert isinstance(found, HostArray)
         return found
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = self.host()
-        if found.impl is not None:
-            raise TypeError("an array of random keys; jax.random.key_data(future.array()) are its integers")
-        return found.data if dtype is None else found.data.astype(dtype)
 
-    def local(self) -> jax.Array:
-        """A copy on this process's devices."""
-        found = self.host()
-        with jax_compat.x64(found.data.dtype.itemsize == 8):
-            return local_array(found)
+class ClusterRun:
+    """The run of a value, as far as it is known here: the cluster launches it.
+
+    Args:
+      program: what it is a run of, for errors.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.ticket = self
+        self.launched = True
+
+    def waiter(self) -> None:
+        """Nothing here waits for its launch."""
 
 
 def described(placed: Placed) -> Output:

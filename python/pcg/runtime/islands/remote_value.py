@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -23,7 +24,28 @@ def host_array(x: Any, dtype: Any) -> HostArray:
 
 def local_array(x: HostArray) -> jax.Array:
     """What came from another process, on this process's devices."""
-    return jax.numpy.asarray(x.data) if x.impl is None else jax.random.wrap_key_data(x.data, impl=x.impl)
+    with jax_compat.x64(x.data.dtype.itemsize == 8):
+        return jax.numpy.asarray(x.data) if x.impl is None else jax.random.wrap_key_data(x.data, impl=x.impl)
+
+
+class Elsewhere(ABC):
+    """A value in another process, of which this one can have copies."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def host(self) -> HostArray:
+        """A copy on the host."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = self.host()
+        if found.impl is not None:
+            raise TypeError("an array of random keys; jax.random.key_data(future.array()) are its integers")
+        return found.data if dtype is None else found.data.astype(dtype)
+
+    def local(self) -> jax.Array:
+        """A copy on this process's devices."""
+        return local_array(self.host())
 
 
 class Keeper(Protocol):
@@ -70,7 +92,7 @@ class RunOnIsland:
         return f"run {self.number} of {self.program}"
 
 
-class RemoteValue:
+class RemoteValue(Elsewhere):
     """A value in another process; the last reference frees it there.
 
     Args:
@@ -124,13 +146,3 @@ class RemoteValue:
         if self._gone:
             raise RunError(f"a result of {self.run} was donated to a later program, or freed")
         return self.keeper.fetch(self.key)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = self.host()
-        if found.impl is not None:
-            raise TypeError("an array of random keys; jax.random.key_data(future.array()) are its integers")
-        return found.data if dtype is None else found.data.astype(dtype)
-
-    def local(self) -> jax.Array:
-        """A copy on this process's devices."""
-        return local_array(self.host())
