@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from pcg.api.controller import Client, ClientSlice, Controller
+from pcg.api.client import Client, ClientSlice
+from pcg.api.controller import Controller
 from pcg.controller.errors import PlacementChanged, ResourceError
 from pcg.controller.faults import Cancelled, ClusterUnavailable, IslandFailed, RunError
 from pcg.controller.slices import Placement
@@ -155,7 +156,7 @@ class Session:
         with self._lock:
             found = {}
             for number, slice in list(self._slices.items()):
-                placement = slice.requested.placement
+                placement = slice.virtual.placement
                 if placement is not self._announced.get(number):
                     found[number] = self._announced[number] = placement
             self.send(m.Placements(self._host.devices(), found))
@@ -228,9 +229,9 @@ class Session:
             shared=body.shared,
         )  # fmt: skip
         with self._lock:
-            self._slices[slice.requested.number] = slice
-            self._announced[slice.requested.number] = slice.requested.placement
-        return slice.requested
+            self._slices[slice.virtual.number] = slice
+            self._announced[slice.virtual.number] = slice.virtual.placement
+        return slice.virtual
 
     def _release_slice(self, body: m.ReleaseSlice) -> None:
         with self._lock:
@@ -249,7 +250,7 @@ class Session:
             slice = self._slices.get(body.slices.get(name, 0))
             if slice is None:
                 raise ResourceError(f"program {program.name}: slice {name} is not one of this client's")
-            now = slice.requested.physical()
+            now = slice.virtual.physical()
             if (now.island, now.devices) != (island, tuple(mesh.device_ids or range(mesh.size))):
                 self._tell_placements()
                 raise PlacementChanged(f"program {program.name}: slice {name} has other devices now")
@@ -399,14 +400,14 @@ class Session:
             outputs = [described(f.placed) for f in found.values]
             with self._lock:
                 for slice in slices.values():
-                    self._slices.setdefault(slice.requested.number, slice)
-                    self._announced[slice.requested.number] = slice.requested.placement
+                    self._slices.setdefault(slice.virtual.number, slice)
+                    self._announced[slice.virtual.number] = slice.virtual.placement
                 keys = []
                 for future in found.values:
                     self._looked_up -= 1
                     keys.append(self._looked_up)
                     self._values[self._looked_up] = future
-            named = {n: s.requested for n, s in slices.items()}
+            named = {n: s.virtual for n, s in slices.items()}
             return m.Published(tuple(keys), tuple(outputs), named, found.tree)
 
         return work

@@ -17,7 +17,7 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.connect needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.api.controller import Client, ClientSlice
+from pcg.api.client import Client, ClientSlice
 from pcg.api.lowering import FunctionOnSlice
 from pcg.api.names import Named
 from pcg.controller.errors import ResourceError
@@ -35,8 +35,8 @@ from pcg.runtime.cluster.messages import (
     Status,
     Unpublish,
 )
-from pcg.runtime.cluster.remote import RemoteBackend, RemoteDispatcher, RemoteResources, future_of
-from pcg.runtime.cluster.results import ClusterValue, aval_of
+from pcg.runtime.cluster.remote import ClusterBackend, ClusterDispatcher, ClusterResources, future_of
+from pcg.runtime.cluster.results import ClusterRun, ClusterValue, aval_of
 from pcg.runtime.islands.dispatcher import DEADLINE
 from pcg.runtime.islands.future import Placed, ShardedFuture
 
@@ -69,11 +69,11 @@ class ConnectedCluster:
 
     def __init__(self, address: str, key: bytes) -> None:
         self.address = address
-        self.resources = RemoteResources()
+        self.resources = ClusterResources()
         self._connection = Connection(address, key, self.resources.update)
         self.resources.connect(self._connection)
-        self.backend = RemoteBackend(self._connection, self.resources)
-        self.dispatcher = RemoteDispatcher(self._connection)
+        self.backend = ClusterBackend(self._connection, self.resources)
+        self.dispatcher = ClusterDispatcher(self._connection)
         self.functions: dict[str, FunctionOnSlice] = {}
         self.clients: dict[str, ConnectedClient] = {}
         self.names = _RemoteNames(self)
@@ -170,7 +170,7 @@ class _RemoteNames:
             if placed is None:
                 placed = self._placed[kind] = Placed(aval_of(output), slice, output.spec)
             value = ClusterValue(cluster._connection, key, brief(name))
-            futures.append(future_of(_LookedUp(name), placed, value))
+            futures.append(future_of(ClusterRun(f"that computed {brief(name)}"), placed, value))
         return Named("", futures, found.tree)
 
     def forget(self, client: str) -> None:
@@ -182,10 +182,10 @@ class _RemoteNames:
         own = cluster.resources.known(found)
         for client in cluster.clients.values():
             for slice in client._slices.values():
-                if slice.requested is own:
+                if slice.virtual is own:
                     return slice
         known = self._foreign.get(name)
-        if known is not None and known.requested is own:
+        if known is not None and known.virtual is own:
             slice = known
         else:
             anyone = next(iter(cluster.clients.values()), None)
@@ -197,15 +197,3 @@ class _RemoteNames:
 
     def _query(self, message: Any, more: float = 0.0) -> Any:
         return self._cluster._connection.query(message, _SOON + more)
-
-
-class _LookedUp:
-    """The run of a value that was looked up, as far as it is known here."""
-
-    def __init__(self, name: str) -> None:
-        self.program = f"that computed {brief(name)}"
-        self.ticket = self
-        self.launched = True
-
-    def waiter(self) -> None:
-        """It is launched."""

@@ -18,7 +18,7 @@ from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, ClusterUnavailable, RunError
 from pcg.controller.slices import Shape, Slice
 from pcg.controller.streams import Call, IslandProgram
-from pcg.driver.program import ELEMENT_DTYPES, ProgramError
+from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.cluster.connection import Connection
@@ -31,21 +31,20 @@ from pcg.runtime.cluster.messages import (
     ReleaseSlice,
     Submit,
 )
-from pcg.runtime.cluster.results import ClusterValue, described
+from pcg.runtime.cluster.results import ClusterRun, ClusterValue, described
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.backend import Function, refuse_host_calls
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.protocol import HostArray
 from pcg.runtime.islands.remote_backend import RemoteDevice
 from pcg.runtime.islands.remote_value import host_array
-from pcg.runtime.islands.run import QuickRuns
 
 #: Numbers of values, programs and device programs of this process.
 _keys = itertools.count()
 
 
-class RemoteResources:
+class ClusterResources:
     """Islands and slices of a cluster, as this process knows them: the cluster says when they change."""
 
     def __init__(self) -> None:
@@ -98,10 +97,10 @@ class RemoteResources:
                     slice.placement = placement
 
 
-class RemoteBackend:
+class ClusterBackend:
     """What lowers programs for the islands of a cluster: see `pcg.runtime.islands.backend.Backend`."""
 
-    def __init__(self, connection: Connection, resources: RemoteResources) -> None:
+    def __init__(self, connection: Connection, resources: ClusterResources) -> None:
         self._connection, self._resources = connection, resources
         self._lock = threading.Lock()
         self._code: dict[int, int] = {}
@@ -118,7 +117,7 @@ class RemoteBackend:
     def load(
         self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
         constants: Sequence[Any],
-    ) -> RemoteProgram:  # fmt: skip
+    ) -> ClusterProgram:  # fmt: skip
         """Send a program.
 
         Raises:
@@ -126,15 +125,11 @@ class RemoteBackend:
           PlacementChanged: its slices are no longer where it was lowered for.
         """
         called = {w.function for s in program.streams.values() for w in s.instructions if isinstance(w, Call)}
-        for name in called:
-            function = functions[name]
-            if function.code.program.callbacks or function.code.program.ordered:
-                where = f" ({function.source})" if function.source else ""
-                raise ProgramError(
-                    f"{name}{where} calls Python functions on the host, which is another process here"
-                    " (allowed: with a pcg.Controller of this process)"
-                )
-        loaded = RemoteProgram(self._connection, program, outputs, len(constants))
+        refuse_host_calls(
+            [functions[name] for name in called],
+            ", which is another process here (allowed: with a pcg.Controller of this process)",
+        )
+        loaded = ClusterProgram(program, outputs, len(constants))
         numbers = {name: self._resources.numbers[name] for name in program.slices}
         fixed = tuple(loaded.on_host(i, x) for i, x in enumerate(constants, loaded.count))
         with self._lock:
@@ -165,37 +160,27 @@ class RemoteBackend:
         return number, False
 
 
-
 def _forget(known: dict[int, int], own: int, connection: Connection, number: int) -> None:
     if known.get(own) == number:
         del known[own]
         connection.release_code(number)
 
 
-class RemoteProgram:
+class ClusterProgram:
     """A program that a cluster has.
 
     Args:
       fixed: how many of the last arguments are constants.
     """
 
-    def __init__(
-        self, connection: Connection, program: IslandProgram, outputs: Sequence[Placed], fixed: int
-    ) -> None:
-        self.connection, self.program, self.name = connection, program, program.name
+    def __init__(self, program: IslandProgram, outputs: Sequence[Placed], fixed: int) -> None:
+        self.name, self.outputs = program.name, outputs
         self.key = next(_keys)
-        self.islands = tuple(program.streams)
-        self.nbytes: Mapping[str, int] = {}  # the cluster counts them
-        self.outputs: Sequence[tuple[Placed, str, int]] = [
-            (placed, program.island_of(v), program.values[v].nbytes)
-            for placed, v in zip(outputs, program.results, strict=True)
-        ]
         self.count = len(program.arguments) - fixed
         """How many arguments a run has."""
         self.donated = frozenset(program.donated)
-        self.exchanges = False  # the cluster itself waits for rows
         self._dtypes = [np_dtype(ELEMENT_DTYPES[program.values[v].dtype]) for v in program.arguments]
-        self.run = QuickRuns(self, "", None)
+        self.run = ClusterRun(self.name)
         """What futures know of their runs."""
 
     def on_host(self, number: int, x: Any) -> HostArray:
@@ -203,17 +188,8 @@ class RemoteProgram:
         found = host_array(x, self._dtypes[number])
         return found if found.data.flags.c_contiguous else HostArray(np.ascontiguousarray(found.data), found.impl)
 
-    # A cluster launches its programs itself.
 
-    direct = None
-
-    def launch(self, arguments: list[Any]) -> Any:
-        raise NotImplementedError(f"program {self.name} runs in cluster {self.connection.address}")
-
-    ready = wait = launch
-
-
-class RemoteDispatcher:
+class ClusterDispatcher:
     """Runs of programs in a cluster: one message each.  See `pcg.runtime.islands.dispatcher.Dispatcher`."""
 
     #: Temporaries are counted where the devices are.
@@ -274,7 +250,7 @@ def future_of(run: Any, placed: Placed, value: Any, known: ShardedFuture | None 
     return found
 
 
-def _futures(loaded: RemoteProgram, values: Sequence[Any], into: Sequence[ShardedFuture]) -> list[ShardedFuture]:
+def _futures(loaded: ClusterProgram, values: Sequence[Any], into: Sequence[ShardedFuture]) -> list[ShardedFuture]:
     known = into or (None,) * len(values)
     outputs = zip(loaded.outputs, values, known, strict=True)
-    return [future_of(loaded.run, placed, value, k) for (placed, _, _), value, k in outputs]
+    return [future_of(loaded.run, placed, value, k) for placed, value, k in outputs]

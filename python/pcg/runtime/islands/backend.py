@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pcg.controller.streams import IslandProgram
+from pcg.driver.program import ProgramError
 from pcg.layout import Mesh
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.islands.computation import Node
@@ -57,6 +58,14 @@ class Unfinished(ABC):
 
         Called by whoever launches, one at a time.
         """
+
+
+def refuse_host_calls(functions: Iterable[Function], why: str) -> None:
+    """Raise ProgramError if one calls Python functions on the host, which only this process has; says why not."""
+    for f in functions:
+        if f.code.program.callbacks or f.code.program.ordered:
+            where = f" ({f.source})" if f.source else ""
+            raise ProgramError(f"{f.name}{where} calls Python functions on the host{why}")
 
 
 class Loaded(Protocol):

@@ -26,7 +26,7 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.backend import Function, Unfinished
+from pcg.runtime.islands.backend import Function, Unfinished, refuse_host_calls
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.launcher import Launcher, parts
 from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
@@ -167,13 +167,9 @@ class RemoteBackend:
         self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
         constants: Sequence[Any],
     ) -> RemoteProgram:  # fmt: skip
-        for function in functions.values():
-            if function.code.program.callbacks or function.code.program.ordered:
-                where = f" ({function.source})" if function.source else ""
-                raise ProgramError(
-                    f"{function.name}{where} calls Python functions on the host; islands in other processes cannot"
-                    " (allowed: with backend='embedded')"
-                )
+        refuse_host_calls(
+            functions.values(), "; islands in other processes cannot (allowed: with backend='embedded')"
+        )
         for name in waiting_islands(program):
             if name in self.workers and (processes := self.workers[name].processes) > 1:
                 raise ProgramError(
