@@ -112,10 +112,9 @@ class Sender:
         self.row_shape = source.value.shape[2:] if what.back else source.value.shape[1:]
         self._rows = source.value.shape[1] if what.back else source.local_rows
         """Rows that each sender has."""
-        if what.back:
-            self._group = jax.jit(by_counts)
-        else:
-            self._group = jax.jit(functools.partial(by_destination, receivers=self.receivers))
+        # One function for all programs: jax keeps what it has compiled of it.
+        by_receiver = functools.partial(by_destination, receivers=self.receivers)
+        self._group: Callable[[Any, Any], tuple[Any, Any]] = by_counts if what.back else by_receiver
 
     def launch(self, rows: Any, routing: Any) -> list[tuple[Any, Any]] | RunError:
         """Of each sender its rows by receiver, and its plan, in the queues of its devices.

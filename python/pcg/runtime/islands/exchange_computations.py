@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 
+@functools.partial(jax.jit, static_argnames="receivers")
 def by_destination(rows: Any, destination: Any, receivers: int) -> tuple[Any, Any]:
     """Rows by where they go, in order; and the plan."""
     valid = (destination >= 0) & (destination < receivers)
@@ -20,6 +21,7 @@ def by_destination(rows: Any, destination: Any, receivers: int) -> tuple[Any, An
     return rows[jnp.argsort(group, stable=True)], plan
 
 
+@jax.jit
 def by_counts(rows: Any, counts: Any) -> tuple[Any, Any]:
     """[1, capacity, ...] rows that lie by where they came from, of which there were [1, receivers]; and the plan."""
     counts = counts[0]

@@ -50,7 +50,7 @@ class StreamRunner:
         self.program: IslandProgram = load.program
         self.name = self.program.name
         self.stream = self.program.streams[load.island]
-        self._load, self._island, self.edges, self._code = load, island, edges, code
+        self.load, self._island, self.edges, self._code = load, island, edges, code
         self.deferred: set[int] = set()
         """Tags of what is given only behind an exchange, and so is waited for before it is in a queue."""
         self.senders: dict[int, Sender] = {}
@@ -134,7 +134,7 @@ class StreamRunner:
         return free
 
     def _call(self, what: Call, donated: Sequence[int]) -> Act:
-        number, source = self._load.code[what.function]
+        number, source = self.load.code[what.function]
         mesh, devices = self._on[what.slice]
         gone = [s for s in what.donates if s not in what.writes]
         if is_here(devices):
@@ -165,9 +165,9 @@ class StreamRunner:
         mesh, target = self._on[value.slice]
         devices = self._on[source][1]
         if self._several and devices != target and 0 not in value.shape:
-            path = _route(self._load, source, value.slice)
+            path = _route(self.load, source, value.slice)
             assert path is not None
-            move = self.edges.mover(value, mesh, devices, target, self._load.island, path)
+            move = self.edges.mover(value, mesh, devices, target, self.load.island, path)
             return _guarded(what.target, lambda slots, run: move(run, _COPIES + place, slots[what.source]))
         layout = sharding_of(value, mesh, target)
         copy = copier(layout, value.shape)
@@ -181,7 +181,7 @@ class StreamRunner:
     def _send(self, what: Send) -> Act:
         if 0 in self.program.values[what.value].shape:
             return lambda slots, run: None
-        send, slot, tag = message_of(self._load, self._island, self.edges, what), what.slot, what.tag
+        send, slot, tag = message_of(self.load, self._island, self.edges, what), what.slot, what.tag
 
         def act(slots: list[Any], run: int) -> None:
             send(run, tag, slots[slot])
@@ -195,7 +195,7 @@ class StreamRunner:
             zeros = HostArray(np.zeros(value.shape, np_dtype(ELEMENT_DTYPES[value.dtype])))
             sharding = sharding_of(value, mesh, devices)
             return lambda slots, run: slots.__setitem__(what.slot, _on_devices(zeros, sharding))
-        load = self._load
+        load = self.load
         path = _route(load, load.source_slices[what.tag], value.slice)
         key = load.keys.get(what.tag)
         pull, finish = self.edges.receiver(value, mesh, devices, what.peer, load.sizes[what.peer], key, path)
@@ -203,6 +203,7 @@ class StreamRunner:
         if what.tag in load.after:
             self.deferred.add(what.tag)
         return _guarded(what.slot, lambda slots, run: finish(pull(run, what.tag)))
+
 
 def message_of(load: Load, island: Island, edges: Edges, what: Send) -> Callable[[int, int, Any], None]:
     """What arms what a stream sends, as (run, tag, array or error)."""

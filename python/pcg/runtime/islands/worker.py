@@ -139,7 +139,7 @@ class Worker:
 
         self._island.before_wait = tell
         program = self._programs[run.program]
-        load = program._load if isinstance(program, StreamRunner) else program
+        load = program.load if isinstance(program, StreamRunner) else program
         results: list[Any]
         token = None
         try:
@@ -154,9 +154,7 @@ class Worker:
             results = [slots[slot] for _, slot in program.stream.results]
             token = self._island.newest if program.last < 0 else slots[program.last]
         except Exception as error:
-            lost = error if isinstance(error, RunError) else RunError(
-                f"program {load.program.name} on island {load.island}: {type(error).__name__}: {error}"
-            )  # fmt: skip
+            lost = _lost(error, load)
             results = [lost] * len(run.results)
             self._fail_sends(load, run.run, lost)
         self._values.update(zip(run.results, results, strict=True))
@@ -184,11 +182,9 @@ class Worker:
             results = [going.slots[slot] for _, slot in program.stream.results]
             token = self._island.newest if program.last < 0 else going.slots[program.last]
         except Exception as error:
-            lost = error if isinstance(error, RunError) else RunError(
-                f"program {program.name} on island {program.stream.island}: {type(error).__name__}: {error}"
-            )  # fmt: skip
+            lost = _lost(error, program.load)
             results = [lost] * len(run.results)
-            self._fail_sends(program._load, run.run, lost, going.place)
+            self._fail_sends(program.load, run.run, lost, going.place)
         going.over = True
         keys = dict(zip(run.results, results, strict=True))
         self._values.update((key, x) for key, x in keys.items() if key in self._awaited)
@@ -240,6 +236,13 @@ class Worker:
             self._channel.send(message)
         except (BrokenPipeError, ConnectionError):
             os._exit(0)
+
+
+def _lost(error: Exception, load: Load) -> RunError:
+    """Why a run of a program has no results here."""
+    if isinstance(error, RunError):
+        return error
+    return RunError(f"program {load.program.name} on island {load.island}: {type(error).__name__}: {error}")
 
 
 def _fault(x: Any, program: str) -> Fault | None:
