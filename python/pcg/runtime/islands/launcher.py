@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+#: The variable for the number of threads with which XLA runs what is in the queues of CPU devices.
+_THREADS = "PJRT_NPROC"
+
 
 class LaunchError(Exception):
     """A process did not start; says why."""
@@ -52,12 +55,18 @@ class Launcher(Protocol):
 
 
 def variables(devices: Sequence[Any]) -> dict[str, str]:
-    """Variables under which jax in a new process has so many devices of this platform."""
+    """Variables under which jax in a new process has so many devices of this platform.
+
+    A CPU device that has begun its part of a collective keeps one of XLA's threads until the others have begun theirs.
+    By default there are as many threads as cores, or as devices if these are more; when all are kept so, nothing goes
+    on, and XLA ends the process.  So there are as many as both together, unless the user says how many.
+    """
     platform = devices[0].platform
     found = {"JAX_PLATFORMS": "cuda" if platform == "gpu" else platform}
     if platform == "cpu":
         flags = re.sub(r"--xla_force_host_platform_device_count=\d+", "", os.environ.get("XLA_FLAGS", ""))
         found["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={len(devices)}".strip()
+        found[_THREADS] = os.environ.get(_THREADS) or str(len(devices) + (os.cpu_count() or 1))
     return found
 
 
