@@ -30,6 +30,8 @@ source_info_util.register_exclusion(__file__)
 #: Blocks, and calls in them, that a client remembers.
 MOST = 1000
 _here = threading.local()
+#: Those that are open, in any thread.
+OPEN: set[Block] = set()
 
 
 def current() -> Block | None:
@@ -159,11 +161,13 @@ class Block:
     def __enter__(self) -> Block:
         if getattr(_here, "block", None) is not None:
             raise ProgramError("a block of client.program() inside of another one; allowed: one after the other")
+        OPEN.add(self)
         _here.block = self
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
         _here.block = None
+        OPEN.discard(self)
         alive = [(n, d) for n, ref in self._deferred if (d := ref()) is not None]
         if kind is not None or not alive:
             return

@@ -8,6 +8,7 @@ from typing import Any
 from pcg.api.on_slice import OnSlice
 from pcg.controller.streams import IslandProgram
 from pcg.runtime.islands.backend import Loaded
+from pcg.runtime.islands.short_path import ShortPath
 
 
 class Lowered:
@@ -21,6 +22,8 @@ class Lowered:
         self._texts = texts
         self.slices = [(s, s.version) for s in slices.values()]
         """Those that it uses, with the versions for which it was lowered."""
+        self.quick: ShortPath | None = None
+        """A call of it for futures that are where those of one before were, if there was such a call."""
 
     def is_current(self) -> bool:
         """Whether its slices are where they were."""

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 from jax.extend import source_info_util
 
+from pcg.api.block import OPEN as open_blocks
 from pcg.api.block import Block
 from pcg.api.block import current as open_block
 from pcg.api.lowered import Lowered
@@ -21,7 +22,7 @@ from pcg.frontend import jax_program, slice_calls
 from pcg.frontend.annotate import shard
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.future import Placed, ShardedFuture
-from pcg.runtime.islands.short_path import ShortPath
+from pcg.runtime.islands.short_path import Front
 from pcg.runtime.placement import shard_spec
 
 #: What jax raises where Python needs the value of something that is traced.
@@ -35,7 +36,14 @@ _AGAIN = 3
 source_info_util.register_exclusion(__file__)  # a node's source is the user's call
 
 
-class SliceFunction:
+class _Called:
+    """What has a function as its `__call__`, another one at times, which is called without a method around it."""
+
+    __slots__ = ("__call__",)
+    __call__: Callable[..., Any]
+
+
+class SliceFunction(_Called):
     """A function on a slice.  See `pcg.api.controller.ClientSlice.function`."""
 
     def __init__(
@@ -48,16 +56,16 @@ class SliceFunction:
         layouts = self.options.pop("in_shardings", None)
         self._mark = lowering.register(self)
         self._traced = slice_calls.on_slice(_constrained(function, layouts), self._mark)
-        self._program = SliceProgram(lowering, self._traced, name=self.__name__)
+        self._program = SliceProgram(lowering, self._traced, name=self.__name__, front=self)
+        self.__call__ = self.call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """A call, whatever its arguments."""
         if (block := open_block()) is not None:
             return block.record(self._traced, args, kwargs, numbers=True)
-        if (quick := self._program.quick) is not None and not kwargs and (futures := quick(args)) is not None:
-            return futures
         if jax_compat.is_traced_here():
             return self._traced(*args, **kwargs)
-        return as_called(self._program(*args, **kwargs))
+        return as_called(self._program.call(*args, **kwargs))
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Compile for arguments of these shapes, without running."""
@@ -74,12 +82,16 @@ def as_called(out: Any) -> Any:
     return out
 
 
-class SliceProgram:
-    """A function that calls functions on slices, run as one program."""
+class SliceProgram(_Called):
+    """A function that calls functions on slices, run as one program.
+
+    Args:
+      front: what users call, if that is not this.
+    """
 
     def __init__(
         self, lowering: Lowering, function: Callable[..., Any], donate_argnums: Sequence[int] = (),
-        static_argnums: Sequence[int] = (), name: str = "",
+        static_argnums: Sequence[int] = (), name: str = "", front: SliceFunction | None = None,
     ) -> None:  # fmt: skip
         self._lowering, self._function = lowering, function
         self._donate, self._static = tuple(donate_argnums), tuple(static_argnums)
@@ -89,23 +101,36 @@ class SliceProgram:
         self._known: dict[Any, Lowered | None] = {}
         self.last: Lowered | None = None
         """What was called or lowered last."""
-        self.quick: ShortPath | None = None
-        """What a call returns, if it is as the one before: one computation, of futures that are where those were."""
+        caller = front or self
+        self._caller = caller
+        self._front = Front(caller.__wrapped__, self.__name__, caller.call, open_blocks)
         self._quick_for: Lowered | None = None
+        """What the short path, which is the `__call__` of who is called, is for."""
+        self.__call__ = self.call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """A call, whatever its arguments."""
         if (block := open_block()) is not None:
             return block.record(self._function, args, kwargs, numbers=not self._static)
-        if self.quick is not None and not kwargs and (futures := self.quick(args)) is not None:
-            return futures
         lowered, flat = self._lowered(args, kwargs)
         if lowered is None:
             return self._call_by_call(args, kwargs)
         own = self._lowering
-        if lowered is not self._quick_for and not kwargs and all(type(a) is ShardedFuture for a in args):
-            self.quick, self._quick_for = self._short_path(lowered, [a.placed for a in args]), lowered
         futures = own.dispatcher.submit(own.client, lowered.loaded, flat, own.deadline)
+        if lowered is not self._quick_for and not kwargs and all(type(a) is ShardedFuture for a in args):
+            self._shorten(lowered, args)
         return jax.tree.unflatten(lowered.out_tree, futures)
+
+    def _shorten(self, lowered: Lowered, args: Sequence[ShardedFuture]) -> None:
+        """Calls with arguments that are where these are take the short path from now on, if there is one."""
+        if lowered.quick is None and lowered.loaded.direct is not None:
+            (slice, version), *_ = lowered.slices
+            own = self._lowering
+            lowered.quick = own.dispatcher.quick(
+                self._front, own.client, lowered.loaded, args, slice.virtual, version, lowered.out_tree
+            )  # fmt: skip
+        if lowered.quick is not None:
+            self._caller.__call__, self._quick_for = lowered.quick, lowered
 
     def run_into(self, args: Sequence[Any], futures: Sequence[ShardedFuture]) -> None:
         """Run, with `futures` as the results."""
@@ -114,22 +139,6 @@ class SliceProgram:
         self._lowering.dispatcher.submit(
             self._lowering.client, lowered.loaded, flat, self._lowering.deadline, futures
         )
-
-    def _short_path(self, lowered: Lowered, placed: Sequence[Placed]) -> ShortPath | None:
-        """How to run a program of one computation on futures that are where these are."""
-        (slice, version), *others = lowered.slices
-        own, tree = self._lowering, lowered.out_tree
-        run = None if others else own.dispatcher.quick(own.client, lowered.loaded, placed, slice.virtual, version)
-        if run is None or jax.tree_util.treedef_is_leaf(tree):
-            return run
-
-        def call(args: tuple[Any, ...]) -> Any:
-            found = run(args)
-            if found is None:
-                return None
-            return jax.tree.unflatten(tree, found if isinstance(found, list) else [found])
-
-        return call
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Compile for arguments of these shapes (arrays, futures or `jax.ShapeDtypeStruct`), without running.

@@ -18,6 +18,7 @@ from pcg.driver.program import PACKED, Leaf, Program
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.runtime import jax_compat, placement, replicas
 from pcg.runtime.call_tree import CallTree, SignatureError, tensor
+from pcg.runtime.direct_call import DirectCall, direct_call
 from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
 
@@ -135,6 +136,15 @@ class DeviceExecutable:
     def _constants(self) -> tuple[Any, ...]:
         shardings = self._in[len(self.program.inputs) :]
         return tuple(jax_compat.put(x, s) for x, s in zip(self.program.constants, shardings, strict=True))
+
+    def direct_call(self, arrays: Sequence[jax.Array]) -> DirectCall | None:
+        """How to call what `jitted` compiles for such arrays, if they are where it wants them; for any that are so.
+
+        None if they are elsewhere, or a call does more than to compute its results from them.
+        """
+        if not all(x.sharding.is_equivalent_to(s, x.ndim) for x, s in zip(arrays, self._in, strict=True)):
+            return None
+        return direct_call(self.jitted.lower(*arrays).compile())
 
     @property
     def is_compiled(self) -> bool:

@@ -372,9 +372,8 @@ def any_traced(values: Any) -> bool:
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))
 
 
-def trace_context() -> Any:
-    """What jax's own cache of traced functions goes by beside arguments: 64-bit mode, precision of products, ..."""
-    return jax_config.trace_context()
+#: What jax's own cache of traced functions goes by beside arguments: 64-bit mode, precision of products, ...
+trace_context: Callable[[], Any] = jax_config.trace_context
 
 
 def is_traced_here() -> bool:

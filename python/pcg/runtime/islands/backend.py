@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pcg.controller.streams import IslandProgram
 from pcg.driver.program import ProgramError
 from pcg.layout import Mesh
-from pcg.runtime.device_program import DeviceProgram
+from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.islands.computation import Node
 from pcg.runtime.islands.future import Placed
 
@@ -38,11 +38,8 @@ class Function(Protocol):
     def workspace(self) -> int:
         """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Any]:
-        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over.
-
-        It returns the result, if there is one, else a sequence of them.
-        """
+    def executable(self, donates: Sequence[int] = ()) -> DeviceExecutable:
+        """It on the devices of this process; `donates` are numbers of arguments that it may take over."""
 
 
 class Unfinished(ABC):

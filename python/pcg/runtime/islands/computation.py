@@ -15,6 +15,7 @@ from pcg.controller.streams import Value
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import array_copies, jax_compat
 from pcg.runtime.device_program import DeviceExecutable
+from pcg.runtime.direct_call import DirectCall
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.placement import DeviceMesh
 
@@ -26,8 +27,7 @@ Computation = Callable[[list[Any]], Sequence[Any]]
 class Node:
     """A node of a program, to be put into the queues of an island."""
 
-    call: Callable[..., Any]
-    """What runs it on arrays; it returns the result, if there is one, else a sequence of them."""
+    executable: DeviceExecutable
     names: tuple[str, str, str]
     """Of the program, the node, and the user's line."""
     sizes: Sequence[int]
@@ -35,6 +35,29 @@ class Node:
     island: Island
     gang: bool
     """It has several devices."""
+
+    @functools.cached_property
+    def call(self) -> Callable[..., Any]:
+        """What runs it on arrays; it returns the result, if there is one, else a sequence of them."""
+        # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than
+        # those of what was compiled ahead.
+        call: Callable[..., Any] = self.executable.jitted
+        if not self._is_jitted:
+            call = lambda *args: self.executable.call(args, {})  # noqa: E731
+        program = self.executable.program
+        if len(program.results) == 1 and not (program.out_tree and jax.tree_util.treedef_is_leaf(program.out_tree)):
+            return lambda *args: call(*args)[0]
+        return call
+
+    def direct(self, arrays: Sequence[jax.Array]) -> DirectCall | None:
+        """How to run it on arrays that are as these, without what `jax.jit` looks at; None if that is not all."""
+        return self.executable.direct_call(arrays) if self._is_jitted else None
+
+    @property
+    def _is_jitted(self) -> bool:
+        """Whether a call is one of `jax.jit`, and nothing else."""
+        executable = self.executable
+        return not (executable.program.constants or executable.needs_x64 or executable.calls_host)
 
     @property
     def smallest(self) -> int:
@@ -46,19 +69,6 @@ class Node:
         # What is an error already is not looked for before: nearly all calls have none.
         lost = next((a for a in arguments if isinstance(a, RunError)), None)
         return [lost or NodeError(*self.names, error).because(error)] * len(self.sizes)
-
-
-def call_of(executable: DeviceExecutable) -> Callable[..., Any]:
-    """What runs a device program as `Node.call` says."""
-    program = executable.program
-    # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than those of
-    # what was compiled ahead.
-    call: Callable[..., Any] = executable.jitted
-    if program.constants or executable.needs_x64 or executable.calls_host:
-        call = lambda *args: executable.call(args, {})  # noqa: E731
-    if len(program.results) == 1 and not (program.out_tree and jax.tree_util.treedef_is_leaf(program.out_tree)):
-        return lambda *args: call(*args)[0]
-    return call
 
 
 def computation(node: Node) -> Computation:

@@ -19,12 +19,12 @@ from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
 from pcg.controller.store import Entry
 from pcg.runtime.islands.backend import Loaded, Unfinished
-from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.future import ShardedFuture
 from pcg.runtime.islands.lane import Lane
 from pcg.runtime.islands.run import QuickRuns, Run
 from pcg.runtime.islands.run_launcher import Found
 from pcg.runtime.islands.run_threads import RunThreads
-from pcg.runtime.islands.short_path import ShortPath, short_path
+from pcg.runtime.islands.short_path import Front, Shared, ShortPath, short_path
 
 #: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
 #: which that was in vain, as programs take longer.
@@ -245,30 +245,38 @@ class Dispatcher(RunThreads):
         return ticket
 
     def quick(
-        self, client: str, loaded: Loaded, placed: Sequence[Placed], slice: Slice, version: int
-    ) -> ShortPath | None:
-        """`submit` of a program of one computation, for futures that are as `placed` says, while its slice is there.
+        self, front: Front, client: str, loaded: Loaded, arguments: Sequence[ShardedFuture], slice: Slice, version: int,
+        tree: Any,
+    ) -> ShortPath | None:  # fmt: skip
+        """What runs a program of one computation for futures that are where these are, while its slice is there.
 
-        None if the program is another one.  What it returns does nothing, and returns None, where that is not all
-        there is to do: something waits, an argument is not computed yet by a launched program, or is elsewhere.
+        None if the program is another one.  It calls `front.slow` where launching is not all there is to do: something
+        waits, an argument is not computed yet by a launched program, or is elsewhere.
         """
         lane = self._lanes.get(loaded.islands[0])
         if lane is None or lane.queue.memory is not None or client in self._quotas:
             return None
         with self._lock:
-            return short_path(
-                client, loaded, placed, slice, version, lane, self.store, self._launching, self._settle, self._runs,
-                self._go_on,
-            )  # fmt: skip
+            account = self.store.account(client, loaded.islands[0])
+        shared = Shared(self.store, self._launching, self._more, self._runs, self._go_on)
+        return short_path(front, client, loaded, arguments, slice, version, tree, lane, account, shared)
 
-    def _settle(self, lane: Lane, quick: QuickRuns) -> bool:
-        """Count what the short path has launched; whether it may launch more.  By who launches, without the lock."""
+    def _more(self, lane: Lane, quick: QuickRuns) -> bool:
+        """Whether the short path may launch more.  By who launches, without the lock."""
+        if lane.renew(quick):
+            if not self._is_stopped(lane):
+                return True
+            lane.room = 0  # nothing stops it before it says why, so one of the two sees the other
         with self._lock:
             lane.flush()
             self._collect()
-            if self._closed or lane.gone or lane.queue.waiting or self._recorder is not None or self._open:
-                return False
-            return lane.allow(quick)
+            return not self._is_stopped(lane) and lane.allow(quick)
+
+    def _is_stopped(self, lane: Lane) -> bool:
+        """Whether something is there that the short path does not look at."""
+        return bool(
+            self._closed or lane.gone or lane.queue.waiting or self._recorder is not None or self._open
+        )  # fmt: skip
 
     # -- leaving -------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ class EmbeddedProgram:
         sizes = [self.program.values[v].nbytes for v in what.values]
         gang = self.program.slices[what.slice][1].size > 1
         names = self.name, function.name, function.source
-        return Node(function.prepared(donated), names, sizes, self._islands[island], gang)
+        return Node(function.executable(donated), names, sizes, self._islands[island], gang)
 
     def _call(self, island: str, what: Call, donated: Sequence[int]) -> Act:
         base, run = self._base[island], computation(self._node(island, what, donated))

@@ -10,8 +10,8 @@ from typing import Any
 from pcg.controller.queues import IslandQueue
 from pcg.runtime.islands.run import QuickRuns, Run
 
-#: Runs of the short path that get one token, at most.
-_AT_ONCE = 16
+#: Runs of the short path that get one token, at most; and that are launched until they are counted, if they are over.
+_AT_ONCE, _UNCOUNTED = 16, 128
 
 
 class Lane:
@@ -22,8 +22,8 @@ class Lane:
     """
 
     __slots__ = (
-        "name", "queue", "runs", "most", "idle_since", "wake", "thread", "room", "pending", "quick", "swift",
-        "impatient", "gone",
+        "name", "queue", "runs", "most", "idle_since", "wake", "thread", "room", "pending", "over", "quick",
+        "client", "swift", "impatient", "gone",
     )  # fmt: skip
 
     def __init__(self, queue: IslandQueue, lock: threading.Lock) -> None:
@@ -38,11 +38,15 @@ class Lane:
         self.thread: threading.Thread | None = None
         """What launches runs that have waited."""
         self.room = 0
-        """Runs that the short path may launch before it counts again."""
+        """Runs that the short path may have launched before it looks again."""
         self.pending = 0
         """Runs that the short path has launched since it counted."""
+        self.over = 0
+        """Of these those that are over."""
         self.quick: QuickRuns | None = None
-        """What these are runs of."""
+        """What one of these is a run of."""
+        self.client = ""
+        """Whose runs they are."""
         self.swift = False
         """They were over when they were counted last."""
         self.impatient = 0
@@ -54,14 +58,31 @@ class Lane:
         self.runs.append((run, token, 1))
         self.most = max(self.most, self.queue.in_flight)
 
+    @property
+    def in_flight(self) -> int:
+        """Runs in the queues, those that are not counted yet included."""
+        return self.queue.in_flight + self.pending - self.over
+
+    def renew(self, quick: QuickRuns) -> bool:
+        """Room for a few more without counting, if all that the short path has launched is over; by who launches."""
+        if not self.room or self.runs or self.client is not quick.client or self.pending >= _UNCOUNTED:
+            return False
+        self.quick = quick
+        if not quick.loaded.ready((quick.island.newest, quick.island)):
+            return False
+        self.most = max(self.most, self.pending - self.over)
+        self.over = self.pending
+        self.room = self.pending + min(self.queue.cap, _AT_ONCE)
+        return True
+
     def flush(self) -> None:
         """Count the runs of the short path; by who launches."""
         self.room = 0
-        count, quick = self.pending, self.quick
-        if not count or quick is None:
+        count, quick = self.pending - self.over, self.quick
+        if not self.pending or quick is None:
             return
-        self.pending = 0
-        quick.island.launched += count
+        quick.island.launched += self.pending
+        self.pending = self.over = 0
         if self.queue.in_flight + count > self.most:
             self.most = self.queue.in_flight + count
         token = quick.island.newest, quick.island
@@ -76,7 +97,7 @@ class Lane:
         # Programs that are not over at once get one token for half of the queue: while it is waited for the other half
         # keeps the devices busy.
         most = left if self.swift else max(self.queue.cap // 2, 1)
-        self.room, self.quick = min(left, most, _AT_ONCE), quick
+        self.room, self.quick, self.client = min(left, most, _AT_ONCE), quick, quick.client
         return left > 0
 
     def done(self) -> list[tuple[Run | QuickRuns, Any, int]]:

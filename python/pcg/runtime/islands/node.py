@@ -8,7 +8,6 @@ from typing import Any
 
 from pcg.layout import ShardSpec
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
-from pcg.runtime.islands.computation import call_of
 
 
 @dataclass
@@ -34,15 +33,12 @@ class CompiledNode:
 
     def executable(self, donates: Sequence[int] = ()) -> DeviceExecutable:
         """What XLA compiles, with arguments that it may take over."""
-        key = tuple(donates)
+        # XLA does not take over the buffers of random keys.
+        leaves = self.code.program.inputs
+        key = tuple(i for i in donates if not leaves[i].key)
         if key not in self._prepared:
             self._prepared[key] = DeviceExecutable(self.code, self.devices, key)
         return self._prepared[key]
-
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Any]:
-        # XLA does not take over the buffers of random keys.
-        leaves = self.code.program.inputs
-        return call_of(self.executable([i for i in donates if not leaves[i].key]))
 
     @property
     def workspace(self) -> int:

@@ -124,8 +124,8 @@ class RunCounts:
             in_flight = 0
             for lane in self._lanes.values():
                 in_flight += sum(count for run, _, count in lane.runs if run.client == client)
-                if lane.pending and lane.quick is not None and lane.quick.client == client:
-                    in_flight += lane.pending
+                if lane.client == client:
+                    in_flight += lane.pending - lane.over
             return self.store.use(client, self._queued(client), in_flight)
 
     def _queued(self, client: str) -> int:
@@ -141,9 +141,9 @@ class RunCounts:
             parked = [name for run in self._open.parked for name in run.loaded.islands]
             return {
                 name: IslandUse(
-                    lane.queue.in_flight + lane.pending,
+                    lane.in_flight,
                     sum(map(len, lane.queue.waiting.values())) + parked.count(name),
-                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending) or name in now,
+                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending > lane.over) or name in now,
                 )
                 for name, lane in self._lanes.items()
             }  # fmt: skip

@@ -21,7 +21,7 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.computation import Node, call_of, computation, copier, sharding_of
+from pcg.runtime.islands.computation import Node, computation, copier, sharding_of
 from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.exchange import Receiver, Sender, receiver_of, sender_of
 from pcg.runtime.islands.island_queue import Island
@@ -142,9 +142,7 @@ class StreamRunner:
             if key not in self._executables:
                 self._executables[key] = DeviceExecutable(self._code[number], devices, key[2])
             names, sizes = (self.name, what.function, source), [self.program.values[v].nbytes for v in what.values]
-            run_node = computation(
-                Node(call_of(self._executables[key]), names, sizes, self._island, len(devices) > 1)
-            )
+            run_node = computation(Node(self._executables[key], names, sizes, self._island, len(devices) > 1))
         else:
             values = [self.program.values[v] for v in what.values]
             keys = [leaf.key or None for leaf in self._code[number].program.results]
