@@ -221,8 +221,12 @@ def _wrapped(function: Callable[[Any], Any], x: Wrapped) -> Wrapped:
     return Wrapped(function(x.array))
 
 
-def overhead(seconds: float, rounds: int = 7) -> Result:
-    """A function that adds one to 16 numbers, called with what is on its devices, and waited for after five calls."""
+def overhead(seconds: float, each: float = 0.02) -> Result:
+    """A function that adds one to 16 numbers, called with what is on its devices, and waited for after five calls.
+
+    The arms take turns of `each` seconds; a ratio is the median of those of turns that follow each other, as the speed
+    of a machine changes from second to second.
+    """
     found: Result = []
     for devices in (1, 2, 4, 8):
         with pcg.Controller({"a": jax.devices()[:devices]}) as controller:
@@ -235,10 +239,10 @@ def overhead(seconds: float, rounds: int = 7) -> Result:
                 ("pcg", ours, x), ("jax", jitted, y), ("wrapped", functools.partial(_wrapped, jitted), Wrapped(y)),
             ]  # fmt: skip
             times: dict[str, list[float]] = {name: [] for name, _, _ in arms}
-            for _ in range(rounds):
+            for _ in range(max(round(seconds / each), 3)):
                 for name, call, arg in arms:
                     call(arg).block_until_ready()
-                    own, end = [], time.perf_counter() + seconds / rounds
+                    own, end = [], time.perf_counter() + each
                     while time.perf_counter() < end:
                         start = time.perf_counter()
                         for _ in range(5):
@@ -246,10 +250,12 @@ def overhead(seconds: float, rounds: int = 7) -> Result:
                         out.block_until_ready()
                         own.append((time.perf_counter() - start) / 5)
                     times[name].append(statistics.median(own))
-            one, other, least = (statistics.median(times[name]) * 1e6 for name in ("pcg", "jax", "wrapped"))
-            found.append({
-                "devices": devices, "pcg_us": one, "jax_us": other, "wrapped": least / other, "ratio": one / other,
-            })  # fmt: skip
+            one, other = (statistics.median(times[name]) * 1e6 for name in ("pcg", "jax"))
+            least, ratio = (
+                statistics.median(a / b for a, b in zip(times[name], times["jax"], strict=True))
+                for name in ("wrapped", "pcg")
+            )
+            found.append({"devices": devices, "pcg_us": one, "jax_us": other, "wrapped": least, "ratio": ratio})
     return found
 
 

@@ -13,6 +13,7 @@ from pcg.controller.streams import IslandProgram
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime.islands.future import Placed, ShardedFuture
 from pcg.runtime.islands.node import CompiledNode
+from pcg.runtime.islands.short_path import Front, ShortPath
 
 
 class Lowers(Protocol):
@@ -35,8 +36,8 @@ class Submits(Protocol):
         self, client: str, loaded: Any, arguments: list[Any], seconds: float, into: Sequence[ShardedFuture] = ()
     ) -> list[ShardedFuture]: ...  # fmt: skip
     def quick(
-        self, client: str, loaded: Any, placed: Sequence[Placed], slice: Slice, version: int
-    ) -> Callable[[tuple[Any, ...]], Any] | None: ...  # fmt: skip
+        self, front: Front, loaded: Any, arguments: Sequence[ShardedFuture], slice: Slice, version: int, tree: Any
+    ) -> ShortPath | None: ...  # fmt: skip
     def forget(self, client: str) -> None: ...
 
 

@@ -103,7 +103,7 @@ class SliceProgram(_Called):
         """What was called or lowered last."""
         caller = front or self
         self._caller = caller
-        self._front = Front(caller.__wrapped__, self.__name__, caller.call, open_blocks)
+        self._front = Front(lowering.client, caller.__wrapped__, self.__name__, caller.call, open_blocks)
         self._quick_for: Lowered | None = None
         """What the short path, which is the `__call__` of who is called, is for."""
         self.__call__ = self.call
@@ -123,11 +123,11 @@ class SliceProgram(_Called):
 
     def _shorten(self, lowered: Lowered, args: Sequence[ShardedFuture]) -> None:
         """Calls with arguments that are where these are take the short path from now on, if there is one."""
-        if lowered.quick is None and lowered.loaded.direct is not None:
+        if lowered.quick is None:
             (slice, version), *_ = lowered.slices
             own = self._lowering
             lowered.quick = own.dispatcher.quick(
-                self._front, own.client, lowered.loaded, args, slice.virtual, version, lowered.out_tree
+                self._front, lowered.loaded, args, slice.virtual, version, lowered.out_tree
             )  # fmt: skip
         if lowered.quick is not None:
             self._caller.__call__, self._quick_for = lowered.quick, lowered

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax._src import dispatch
+from jax._src import config
 
-#: Whether jax looks for values that are not finite (`jax_debug_nans`, `jax_debug_infs`), which a direct call does not.
-checks_values: Callable[[], bool] = dispatch.needs_check_special
+#: Settings of jax, true as `value`, by which it looks for values that are not finite; a direct call does not.
+NANS, INFS = config.debug_nans, config.debug_infs
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class DirectCall:
 
 def direct_call(compiled: jax.stages.Compiled) -> DirectCall | None:
     """How to call what jax compiled; None where a call does something besides, or this jax has it otherwise."""
-    call = getattr(getattr(compiled, "_executable", None), "unsafe_call", None)
     try:
+        call: Any = compiled._executable.unsafe_call  # type: ignore[attr-defined]
         besides = (
             call.ordered_effects, call.has_unordered_effects, call.has_host_callbacks, call.mut, call.pgle_profiler
         )  # fmt: skip

@@ -233,7 +233,7 @@ class ClusterDispatcher:
         return _futures(loaded, [ClusterValue(self._connection, k, loaded.name) for k in keys], into)
 
     def quick(
-        self, client: str, loaded: Any, placed: Sequence[Placed], slice: Slice, version: int
+        self, front: Any, loaded: Any, arguments: Sequence[ShardedFuture], slice: Slice, version: int, tree: Any
     ) -> Callable[..., Any] | None:
         return None
 

@@ -245,8 +245,7 @@ class Dispatcher(RunThreads):
         return ticket
 
     def quick(
-        self, front: Front, client: str, loaded: Loaded, arguments: Sequence[ShardedFuture], slice: Slice, version: int,
-        tree: Any,
+        self, front: Front, loaded: Loaded, arguments: Sequence[ShardedFuture], slice: Slice, version: int, tree: Any
     ) -> ShortPath | None:  # fmt: skip
         """What runs a program of one computation for futures that are where these are, while its slice is there.
 
@@ -254,12 +253,12 @@ class Dispatcher(RunThreads):
         waits, an argument is not computed yet by a launched program, or is elsewhere.
         """
         lane = self._lanes.get(loaded.islands[0])
-        if lane is None or lane.queue.memory is not None or client in self._quotas:
+        if loaded.direct is None or lane is None or lane.queue.memory is not None or front.client in self._quotas:
             return None
         with self._lock:
-            account = self.store.account(client, loaded.islands[0])
+            account = self.store.account(front.client, loaded.islands[0])
         shared = Shared(self.store, self._launching, self._more, self._runs, self._go_on)
-        return short_path(front, client, loaded, arguments, slice, version, tree, lane, account, shared)
+        return short_path(front, loaded, arguments, slice, version, tree, lane, account, shared)
 
     def _more(self, lane: Lane, quick: QuickRuns) -> bool:
         """Whether the short path may launch more.  By who launches, without the lock."""

@@ -229,9 +229,10 @@ class EmbeddedProgram:
 
     def ready(self, token: tuple[Any, Island]) -> bool:
         array, island = token
-        if array.is_deleted() and island.newest is not None:
+        if array.is_deleted():
             array = island.newest  # the array was donated to what came later
-        return array.is_deleted() or jax_compat.is_ready(array)
+            return array is None or array.is_deleted() or jax_compat.is_ready(array)
+        return jax_compat.is_ready(array)
 
     def wait(self, token: tuple[Any, Island]) -> None:
         wait_for(*token)

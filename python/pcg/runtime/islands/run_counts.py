@@ -143,7 +143,8 @@ class RunCounts:
                 name: IslandUse(
                     lane.in_flight,
                     sum(map(len, lane.queue.waiting.values())) + parked.count(name),
-                    self.store.nbytes(name), lane.queue.memory, bool(lane.runs or lane.pending > lane.over) or name in now,
+                    self.store.nbytes(name), lane.queue.memory,
+                    bool(lane.runs or lane.pending > lane.over) or name in now,
                 )
                 for name, lane in self._lanes.items()
             }  # fmt: skip

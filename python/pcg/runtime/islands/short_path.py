@@ -73,6 +73,7 @@ _FUTURE = "f{i} = Future(); f{i}._value = r{i}; f{i}._run = quick; f{i}.placed =
 class Front:
     """What users call, which has a short path now and then."""
 
+    client: str
     function: Callable[..., Any]
     """Theirs, whose parameters it has."""
     name: str
@@ -104,8 +105,8 @@ class Shared:
 
 
 def short_path(
-    front: Front, client: str, loaded: Loaded, arguments: Sequence[ShardedFuture], slice: Slice, version: int, tree: Any,
-    lane: Lane, account: Account, shared: Shared,
+    front: Front, loaded: Loaded, arguments: Sequence[ShardedFuture], slice: Slice, version: int, tree: Any, lane: Lane,
+    account: Account, shared: Shared,
 ) -> ShortPath | None:  # fmt: skip
     """What runs a program on futures that are where `arguments` are, on a slice of that version.
 
@@ -123,23 +124,24 @@ def short_path(
         "context": jax_compat.trace_context, "settings": jax_compat.trace_context(),
         "Future": ShardedFuture, "Array": jax_compat.ARRAY, "unflatten": tree.unflatten,
         "lock": lock, "take": lock.take, "give": lock.give, "main": lock.main, "ident": threading.get_ident,
-        "lane": lane, "client": client, "more": shared.more, "waiting": shared.waiting, "wake": shared.wake,
-        "quick": QuickRuns(loaded, client, node.island), "new": shared.store.new.append, "ref": weakref.ref,
+        "lane": lane, "client": front.client, "more": shared.more, "waiting": shared.waiting, "wake": shared.wake,
+        "quick": QuickRuns(loaded, front.client, node.island), "new": shared.store.new.append, "ref": weakref.ref,
         "island": node.island, "failed": node.failed,
     }  # fmt: skip
     if direct is None:
         names |= {"run": node.call}
     else:
-        names |= {"execute": direct.execute, "handlers": direct.handlers, "checks": direct_call.checks_values}
+        names |= {"execute": direct.execute, "handlers": direct.handlers}
+        names |= {"nans": direct_call.NANS, "infs": direct_call.INFS}
     names |= {f"at{i}": a.placed for i, a in enumerate(arguments)}
     for i, (what, _, nbytes) in enumerate(loaded.outputs):
         names |= {f"to{i}": what, f"entry{i}": Entry(account, 0, nbytes)}
     many = range(count)
-    a = front.parameters(count)
-    # Locals are named as here, too: where a name is one of these the function takes what it gets, and looks then.
-    own = {*names, "error", "type", "len", "Exception", *(f"{letter}{i}" for letter in "vrf" for i in range(max(count, number)))}
-    named = a is not None and own.isdisjoint(a)
-    a = a if a is not None and named else [f"a{i}" for i in many]
+    # Where a parameter has a name that the function uses it has none, and looks what it is called with.
+    own = {*names, "error", "type", "len", "Exception", *(f"{x}{i}" for x in "vrf" for i in range(max(count, number)))}
+    parameters = front.parameters(count)
+    named = parameters is not None and own.isdisjoint(parameters)
+    a = parameters if parameters is not None and named else [f"a{i}" for i in many]
     elsewhere = [f"type({x}) is not Future or {x}.placed is not at{i}" for i, x in enumerate(a)]
     results = "".join(f"r{i}, " for i in range(number))
     if direct is None:
@@ -164,7 +166,7 @@ def short_path(
         unpack="pass" if named else unpack,
         forward=", ".join(a),
         elsewhere=" or ".join(elsewhere) or "False",
-        checks="" if direct is None else " or checks()",
+        checks="" if direct is None else " or nans.value or infs.value",
         values="; ".join(f"v{i} = {x}._value" for i, x in enumerate(a)) or "pass",
         launch=launch.replace("\n", "\n" + 16 * " "),
         returned="f0" if number == 1 and treedef_is_leaf(tree) else f"unflatten([{futures}])",
