@@ -71,7 +71,7 @@ def test_training_on_islands_of_several_processes(controller: pcg.Controller) ->
         wanted.append(float(value))
     np.testing.assert_allclose([float(f) for f in found], wanted, rtol=1e-5)
     for future, array in zip(state, at, strict=True):
-        np.testing.assert_allclose(future.result(), array, rtol=1e-5)
+        np.testing.assert_allclose(future.result(), array, rtol=1e-5, atol=1e-6)
     for name in ("left", "right"):
         runs = controller.backend.workers[name].messages["run"] - before[name].get("run", 0)
         assert runs == 5 and controller.backend.workers[name].processes == 2

@@ -283,6 +283,42 @@ def test_another_client_is_not_overtaken(client: Any) -> None:
     thread.join()
 
 
+def full(client: Any, monkeypatch: pytest.MonkeyPatch, wait: Callable[[Any], None]) -> tuple[Any, Any, list[bool]]:
+    """A function of whose runs the queue is full, its argument, and whether these are over; `wait` waits for one."""
+    slice = client.request({"x": 2}, island="a")
+    f, x = slice.function(lambda x: x + 1), slice.function(lambda x: x)(jnp.zeros(4))
+    shortened(f, x)
+    slice.client.controller.dispatcher.drain()
+    loaded, lane = f._program.last.loaded, f.__call__.__globals__["lane"]
+    over = [False]
+    monkeypatch.setattr(type(loaded), "ready", lambda self, token: over[0])
+    monkeypatch.setattr(type(loaded), "wait", lambda self, token: wait(over))
+    while lane.in_flight < lane.queue.cap:
+        f(x)
+    lane.soon = loaded
+    return f, x, over
+
+
+def test_a_call_waits_for_room(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+
+    def wait(over: list[bool]) -> None:
+        waits.append(threading.current_thread())
+        over[0] = True
+
+    f, x, _ = full(client, monkeypatch, wait)
+    assert np.asarray(f(x)).tolist() == [1.0] * 4
+    assert waits == [threading.current_thread()]
+
+
+def test_an_island_is_lost_while_a_call_waits_for_room(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose = client.controller.dispatcher.lose
+    f, x, over = full(client, monkeypatch, lambda _: lose("a", "a test says so"))
+    with pytest.raises(RuntimeError, match="a test says so|it is gone"):
+        np.asarray(f(x))
+    over[0] = True
+
+
 def test_a_direct_call_is_found_in_this_jax_and_not_where_more_is_done() -> None:
     x = jnp.arange(4.0)
     found = direct_call.direct_call(jax.jit(lambda x, unused, y: (x + y, x)).lower(x, x, x).compile())

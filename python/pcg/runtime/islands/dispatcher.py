@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pcg.controller.faults import Cancelled, IslandFailed, RunError
@@ -26,9 +26,9 @@ from pcg.runtime.islands.run_launcher import Found
 from pcg.runtime.islands.run_threads import RunThreads
 from pcg.runtime.islands.short_path import Front, Shared, ShortPath, short_path
 
-#: Seconds that a call waits itself for room in the queues, before a thread does; and calls that do not after one for
-#: which that was in vain, as programs take longer.
-_BRIEFLY, _IN_VAIN = 3e-4, 32
+#: Seconds that a call waits itself for room in the queues, before a thread does: while it looks again and again, and in
+#: all; and calls that do not after one for which that was in vain, as programs take longer.
+_BRIEFLY, _SOON, _IN_VAIN = 3e-4, 5e-3, 32
 #: Seconds until a run must be launched, unless its client says otherwise.
 DEADLINE = 3600.0
 
@@ -235,13 +235,42 @@ class Dispatcher(RunThreads):
                 for lane in full:
                     lane.impatient = max(lane.impatient - 1, 0)
             elif full:
-                # Of programs that are over in no time it is quicker to wait for one than to have a thread do so.
-                end = time.perf_counter() + _BRIEFLY
-                while ticket is None and time.perf_counter() < end:
-                    self._collect()
-                    ticket = start(client, loaded.name, loaded.islands, loaded.nbytes, reads)
+                # Of programs that are over soon it is quicker to wait for one than to have a thread do so.
+                begin = time.perf_counter()
+                ticket = self._when_over(
+                    full[0], lambda: start(client, loaded.name, loaded.islands, loaded.nbytes, reads)
+                )  # fmt: skip
+                soon = ticket is not None and time.perf_counter() < begin + _SOON
                 for lane in full:
-                    lane.impatient = 0 if ticket is not None else _IN_VAIN
+                    lane.impatient = 0 if soon else _IN_VAIN
+                full[0].soon = loaded if soon else None
+        return ticket
+
+    def _when_over(self, lane: Lane, start: Callable[[], Ticket | None]) -> Ticket | None:
+        """Wait until the oldest runs on an island are over, and start; None if that is in vain.
+
+        If they are of the program that was over soon last time it waits for them.  Else it looks again and again, which
+        takes the time of a core from CPU devices, and then now and then.
+        """
+
+        def after(wait: Callable[[], None]) -> Ticket | None:
+            self._lock.release()
+            try:
+                wait()
+            finally:
+                self._lock.acquire()
+            self._collect()
+            return None if self._closed or lane.gone else start()
+
+        if lane.runs and lane.runs[0][0].loaded is lane.soon:
+            run, token, _ = lane.runs[0]
+            return after(lambda: run.loaded.wait(token))
+        begin, ticket = time.perf_counter(), None
+        while ticket is None and time.perf_counter() < begin + _BRIEFLY:
+            self._collect()
+            ticket = start()
+        while ticket is None and not lane.gone and time.perf_counter() < begin + _SOON:
+            ticket = after(lambda: time.sleep(_BRIEFLY / 3))
         return ticket
 
     def quick(

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any
 
 from pcg.controller.queues import IslandQueue
+from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.run import QuickRuns, Run
 
 #: Runs of the short path that get one token, at most; and that are launched until they are counted, if they are over.
@@ -23,7 +24,7 @@ class Lane:
 
     __slots__ = (
         "name", "queue", "runs", "most", "idle_since", "wake", "thread", "room", "pending", "over", "quick",
-        "client", "swift", "impatient", "gone",
+        "client", "swift", "impatient", "soon", "gone",
     )  # fmt: skip
 
     def __init__(self, queue: IslandQueue, lock: threading.Lock) -> None:
@@ -51,6 +52,8 @@ class Lane:
         """They were over when they were counted last."""
         self.impatient = 0
         """Calls that are not to wait themselves for room, since that was in vain."""
+        self.soon: Loaded | None = None
+        """A program that was over soon when a call waited for room."""
         self.gone = False
 
     def add(self, run: Run, token: Any) -> None:
