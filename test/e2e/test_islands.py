@@ -22,7 +22,7 @@ import pcg
 from examples import gpt, layers, training
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
-from pcg.controller.streams import peak_bytes
+from pcg.controller.streams import Copy, Receive, peak_bytes
 from pcg.machine import Cluster, DeviceKind, Group, Level
 from pcg.pipeline.progress import peaks
 from pcg.runtime import array_copies
@@ -501,6 +501,29 @@ def test_a_node_runs_where_most_of_what_it_reads_is(controller: pcg.Controller) 
     f, g = left.function(lambda x: x * 2), right.function(lambda x: jnp.concatenate([x, x]))
     found = client.program(lambda x: (f(x), g(x), jnp.concatenate([f(x), g(x)])))(normal(4, 4))
     assert [x.slice for x in found] == [left, right, right]
+
+
+def test_what_comes_from_elsewhere_has_one_layout_where_it_is_read_twice(embedded: pcg.Controller) -> None:
+    """A backward pass reads what its forward pass read, in the same layout: nothing is copied on the slice."""
+    client = embedded.client()
+    left, right = client.request(2, island="island0"), client.request({"data": 2}, island="island1")
+    start = left.function(lambda x: jnp.sin(x))
+    layer = right.function(lambda w, x: jnp.tanh(x @ w), strategy="data")
+    mean = right.function(lambda y: jnp.mean(y**2), strategy="data")
+
+    def loss(mean: Any, layer: Any, start: Any, w: Any, x: Any) -> Any:
+        return mean(layer(w, start(x)))
+
+    rng = np.random.default_rng(0)
+    w, x = (rng.normal(size=s).astype(np.float32) for s in ((16, 16), (8, 16)))
+    program = client.program(jax.value_and_grad(lambda w, x: loss(mean, layer, start, w, x)))
+    found = program(w, x)
+    wanted = jax.value_and_grad(lambda w, x: loss(mean.__wrapped__, layer.__wrapped__, start.__wrapped__, w, x))(w, x)
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4, atol=1e-6)
+    streams = program.last.program.streams
+    assert [i for i in streams["island1"].instructions if isinstance(i, Copy)] == []
+    assert sum(isinstance(i, Receive) for i in streams["island1"].instructions) == 1
 
 
 def test_python_that_needs_values_runs_call_by_call(controller: pcg.Controller) -> None:

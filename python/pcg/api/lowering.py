@@ -59,13 +59,15 @@ class Lowering:
     def lower(
         self, name: str, graph: slice_calls.SliceGraph, kinds: Sequence[Any], donated: set[int], out_tree: Any
     ) -> Lowered:
-        """Compile the nodes of a program in order, each for the layouts in which others leave its arguments."""
+        """Compile the nodes of a program in order, each for the layouts in which its arguments are on its slice already:
+        where others compute them, or where those from elsewhere were read first."""
         leaves = [jax_program.leaf(f"value {i}", aval) for i, aval in enumerate(graph.values)]
         at: dict[int, tuple[OnSlice, ShardSpec]] = {}
         for number, kind in zip(graph.arguments, kinds, strict=True):
             if isinstance(kind, Placed):
                 at[number] = kind.slice, kind.spec
         slices: dict[str, OnSlice] = {s.name: s for s, _ in at.values()}
+        read: dict[tuple[int, str], ShardSpec] = {}
         boundaries: list[Boundary | ExchangeBoundary] = []
         compiled = {}
         for node in graph.nodes:
@@ -75,11 +77,14 @@ class Lowering:
                 continue
             function = self._functions[node.slice]
             slice = slices.setdefault(function.slice.name, function.slice)
-            known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
+            known = [
+                at[v][1] if v in at and at[v][0] is slice else read.get((v, slice.name)) for v in node.reads
+            ]  # fmt: skip
             found = self.nodes.compile(node, slice, known, function.options)
             compiled[found.name] = found
             for v, spec in zip(node.reads, found.in_specs, strict=True):
                 at.setdefault(v, (slice, spec))  # an array of the host is placed where it is read first
+                read.setdefault((v, slice.name), spec)
             at.update((v, (slice, spec)) for v, spec in zip(node.writes, found.out_specs, strict=True))
             boundaries.append(
                 Boundary(found.name, slice.name, node.reads, node.writes, found.in_specs, found.out_specs, node.source)
