@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import pcg
+from pcg.controller.faults import QuotaExceeded
+from pcg.controller.quotas import Quota
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.runtime import direct_call
 from pcg.runtime.islands.short_path import ShortPath
@@ -84,7 +86,10 @@ def test_arguments_by_name_and_wrong_ones(client: Any) -> None:
     assert np.asarray(f(x, y)).tolist() == [3.0] * 4
 
 
-def test_results_in_their_structure(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("direct", [True, False])
+def test_results_in_their_structure(client: Any, monkeypatch: pytest.MonkeyPatch, direct: bool) -> None:
+    if not direct:  # as with a jax that has it otherwise
+        monkeypatch.setattr(direct_call, "_works", lambda: False)
     slice = client.request({"x": 2})
     f = slice.function(lambda x, unused, y: {"sum": x + y, "both": (x * y, [x])})
     one = slice.function(lambda x: [x])
@@ -92,6 +97,7 @@ def test_results_in_their_structure(client: Any, monkeypatch: pytest.MonkeyPatch
     for _ in range(2):
         f(x, x, x), one(x)
     assert is_short(f) and is_short(one)
+    assert ("execute" in f.__call__.__globals__) == ("execute" in one.__call__.__globals__) == direct
     only_short(monkeypatch, f.__call__)
     only_short(monkeypatch, one.__call__)
     out = f(x, x, x)
@@ -181,6 +187,15 @@ def test_a_block_of_another_thread_and_of_this_one(client: Any, monkeypatch: pyt
     assert block.program.as_text("slices").count("call") == 2
     only_short(monkeypatch, path)
     assert np.asarray(f(x)).tolist() == [1.0] * 4
+
+
+def test_a_quota_that_comes_later_counts(client: Any) -> None:
+    slice = client.request({"x": 2}, island="a")
+    f, x = slice.function(lambda x: x + 1), slice.function(lambda x: x)(jnp.zeros(4))
+    shortened(f, x)
+    client.controller.dispatcher.set_quota("me", Quota(nbytes=1))
+    with pytest.raises(QuotaExceeded):
+        f(x)
 
 
 def test_programs_that_alternate_count_together(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

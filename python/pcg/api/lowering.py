@@ -59,8 +59,10 @@ class Lowering:
     def lower(
         self, name: str, graph: slice_calls.SliceGraph, kinds: Sequence[Any], donated: set[int], out_tree: Any
     ) -> Lowered:
-        """Compile the nodes of a program in order, each for the layouts in which its arguments are on its slice already:
-        where others compute them, or where those from elsewhere were read first."""
+        """Compile the nodes of a program in order, each for the layouts that its arguments have on its slice already.
+
+        These are the ones in which others compute them or, of what comes from elsewhere, in which it was read first.
+        """
         leaves = [jax_program.leaf(f"value {i}", aval) for i, aval in enumerate(graph.values)]
         at: dict[int, tuple[OnSlice, ShardSpec]] = {}
         for number, kind in zip(graph.arguments, kinds, strict=True):

@@ -6,11 +6,13 @@ program that is an eighth of a call.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src import config
 
 #: Settings of jax, true as `value`, by which it looks for values that are not finite; a direct call does not.
@@ -32,14 +34,26 @@ class DirectCall:
 
 def direct_call(compiled: jax.stages.Compiled) -> DirectCall | None:
     """How to call what jax compiled; None where a call does something besides, or this jax has it otherwise."""
-    try:
-        call: Any = compiled._executable.unsafe_call  # type: ignore[attr-defined]
-        besides = (
-            call.ordered_effects, call.has_unordered_effects, call.has_host_callbacks, call.mut, call.pgle_profiler
-        )  # fmt: skip
-        found = DirectCall(
-            call.xla_executable.execute_sharded, tuple(call.out_handler.handlers), tuple(sorted(call.kept_var_idx))
-        )
-    except AttributeError:
+    return _found(compiled) if _works() else None
+
+
+def _found(compiled: jax.stages.Compiled) -> DirectCall | None:
+    call: Any = compiled._executable.unsafe_call  # type: ignore[attr-defined]
+    besides = call.ordered_effects, call.has_unordered_effects, call.has_host_callbacks, call.mut, call.pgle_profiler
+    if any(besides):
         return None
-    return None if any(besides) else found
+    execute, handlers = call.xla_executable.execute_sharded, tuple(call.out_handler.handlers)
+    return DirectCall(execute, handlers, tuple(sorted(call.kept_var_idx)))
+
+
+@functools.cache
+def _works() -> bool:
+    """Whether this jax is as this module takes it to be, which no release of jax promises."""
+    x = jnp.arange(2)
+    compiled = jax.jit(lambda x, unused: (x + 1, x * x)).lower(x, x).compile()
+    try:
+        found = _found(compiled)
+        out = found.execute([x]).consume_with_handlers(found.handlers) if found and found.reads == (0,) else []
+    except Exception:
+        return False
+    return [type(y) for y in out] == [type(x)] * 2 and [y.tolist() for y in out] == [[1, 2], [0, 1]]

@@ -63,6 +63,8 @@ class Dispatcher(RunThreads):
             self._quotas.pop(client, None)
             if quota.limits:
                 self._quotas[client] = quota
+                for lane in self._lanes.values():
+                    lane.room = 0
 
     def quota(self, client: str) -> Quota:
         """What a client may have."""
@@ -292,18 +294,19 @@ class Dispatcher(RunThreads):
     def _more(self, lane: Lane, quick: QuickRuns) -> bool:
         """Whether the short path may launch more.  By who launches, without the lock."""
         if lane.renew(quick):
-            if not self._is_stopped(lane):
+            if not self._is_stopped(lane, quick):
                 return True
             lane.room = 0  # nothing stops it before it says why, so one of the two sees the other
         with self._lock:
             lane.flush()
             self._collect()
-            return not self._is_stopped(lane) and lane.allow(quick)
+            return not self._is_stopped(lane, quick) and lane.allow(quick)
 
-    def _is_stopped(self, lane: Lane) -> bool:
+    def _is_stopped(self, lane: Lane, quick: QuickRuns) -> bool:
         """Whether something is there that the short path does not look at."""
         return bool(
             self._closed or lane.gone or lane.queue.waiting or self._recorder is not None or self._open
+            or quick.client in self._quotas
         )  # fmt: skip
 
     # -- leaving -------------------------------------------------------------------------------
