@@ -93,6 +93,10 @@ def subcommands() -> dict[str, arguments.Parser]:
         help="programs in the queues of an island's devices at most (default %(default)s)",
     )  # fmt: skip
     add(
+        "--restarts", type=arguments.integer(0), default=0, metavar="N",
+        help="how often the processes of each island are started anew when they have ended (default %(default)s)",
+    )  # fmt: skip
+    add(
         "--memory", type=arguments.integer(1), metavar="BYTES",
         help="bytes per device for programs and their results (default: what the cluster says, or not limited)",
     )  # fmt: skip
@@ -221,7 +225,7 @@ def _serve(args: argparse.Namespace) -> int:
             return refuse(f"--devices {count}; there are {len(present)} ({present[0].platform})")
         controller = pcg.Controller(
             cluster if cluster is not None else args.islands, devices=present[:count], policy=args.policy,
-            in_flight=args.in_flight, memory=args.memory, backend=args.backend,
+            in_flight=args.in_flight, memory=args.memory, backend=args.backend, restarts=args.restarts,
         )  # fmt: skip
     except (ValueError, RuntimeError, OSError, ImportError) as error:
         return refuse(error)

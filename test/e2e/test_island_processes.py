@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
@@ -34,9 +35,9 @@ SOON = 5.0
 BACKENDS: dict[str, Any] = {"processes": ProcessBackend, "ray": RayBackend}
 
 
-def two(backend: str, **options: Any) -> pcg.Controller:
+def two(backend: str, restarts: int = 0, **options: Any) -> pcg.Controller:
     """Two islands of two devices."""
-    return pcg.Controller(2, devices=jax.devices()[:4], backend=BACKENDS[backend](**options))
+    return pcg.Controller(2, devices=jax.devices()[:4], backend=BACKENDS[backend](**options), restarts=restarts)
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +192,56 @@ def test_training_goes_on_after_an_island_was_killed(backend: str) -> None:
             found.append(float(value))
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
         assert (stays(kept).result() == 9).all()
+
+
+def test_an_island_restarts_by_itself_so_often(backend: str) -> None:
+    """Training goes on from the parameters that were fetched last; it only calls again."""
+    with two(backend, restarts=2) as controller:
+        client = controller.client()
+        slice = client.request({"m": 2}, island="island0")
+        step = slice.function(lambda w, x: w - 0.1 * jnp.tanh(x @ w), in_shardings=(P(None, "m"), P()))
+        rng = np.random.default_rng(0)
+        w, x = (rng.normal(size=(8, 8)).astype(np.float32) for _ in range(2))
+        wanted = saved = w
+        for n in range(6):
+            wanted = np.asarray(jax.jit(step.__wrapped__)(wanted, x))
+            future = step(saved, x)
+            if n in (1, 4):
+                before = slice.version
+                os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
+                until(functools.partial(lambda before: slice.version != before, before))
+                with pytest.raises(RunError):
+                    step(future, x).result()
+                future = step(saved, x)
+            saved = future.result()
+        np.testing.assert_allclose(saved, wanted, rtol=1e-5, atol=1e-6)
+        assert not controller.failures
+        os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
+        until(lambda: "island0" in controller.failures)
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices: island 'island0' left"):
+            step(saved, x)
+
+
+def test_a_restart_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with two("processes", restarts=1) as controller:
+        slice = controller.client().request(2, island="island0")
+        double = slice.function(lambda x: x * 2)
+        assert double(jnp.ones(4)).result().tolist() == [2.0] * 4
+
+        def refuse(*_: object) -> None:
+            raise OSError("no processes left")
+
+        monkeypatch.setattr(controller.backend.launcher, "launch", refuse)
+        os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
+        until(lambda: "could not be started anew: no processes left" in controller.failures.get("island0", ""))
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices"):
+            double(jnp.ones(4))
+
+
+@pytest.mark.parametrize("restarts, backend", [(-1, "processes"), (1, "embedded")])
+def test_restarts_that_are_not_possible(restarts: int, backend: str) -> None:
+    with pytest.raises(ValueError, match=f"restarts={restarts} with backend '{backend}'; allowed"):
+        pcg.Controller(1, devices=jax.devices()[:1], backend=backend, restarts=restarts)
 
 
 def test_a_node_that_fails_poisons_what_depends_on_it(controller: pcg.Controller) -> None:

@@ -204,6 +204,7 @@ def test_start_and_stop(folder: Path, capfd: pytest.CaptureFixture[str]) -> None
         (["--cluster", "preset:none"], "none"),
         (["--islands", "3", "--devices", "4"], "3 islands of 4 devices; allowed: a divisor of their number"),
         (["--cluster", "preset:dgx-a100", "--islands", "2"], "--islands 2 with --cluster"),
+        (["--restarts", "2"], "restarts=2 with backend 'embedded'; allowed: 0, and above with backend 'processes'"),
         (["--address", "here"], "address 'here'; allowed: host:port"),
     ],
 )
@@ -428,6 +429,26 @@ def test_an_island_that_leaves_while_a_program_is_lowered(
     assert (slice.function(lambda x: x + 1)(jnp.zeros(8)).result() == 1).all()
     assert len(count) == 2 and slice.island != island
     cluster.restart_island(island)
+
+
+def test_islands_of_a_cluster_restart_by_themselves() -> None:
+    """A client learns where its slice is when it is somewhere: it gets an error of the run, and calls again."""
+    with pcg.Controller(1, devices=jax.devices()[:2], backend="processes", restarts=1) as controller:
+        server = Server(controller, "127.0.0.1:0", KEY)
+        try:
+            with ConnectedCluster(server.address, KEY) as cluster:
+                slice = cluster.client("me").request({"data": 2})
+                f = slice.function(lambda x: x + 1)
+                x = f(jnp.zeros(8))
+                assert (x.result() == 1).all()
+                os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
+                until(lambda: controller.resources.version == 2 and slice.version == 2)
+                with pytest.raises(RunError):
+                    f(x).result()
+                assert (f(jnp.zeros(8)).result() == 1).all()
+        finally:
+            server.stop(now=True)
+            server.close()
 
 
 # -- quotas ----------------------------------------------------------------------------------------

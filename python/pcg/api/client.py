@@ -17,7 +17,7 @@ from pcg.api.lowering import FunctionOnSlice, Lowering
 from pcg.api.names import published
 from pcg.api.on_slice import Lowers, OnSlice, Submits
 from pcg.api.slice_program import NewProgram, SliceFunction, SliceProgram, as_called
-from pcg.controller.slices import Slice
+from pcg.controller.slices import Placement, Slice
 from pcg.layout import Mesh
 
 source_info_util.register_exclusion(__file__)  # the source of an exchange is the user's call
@@ -38,6 +38,7 @@ class Shared(Protocol):
     def functions(self) -> dict[str, FunctionOnSlice]: ...
     @property
     def clients(self) -> dict[str, Any]: ...
+    def wait_for_restarts(self) -> None: ...
 
 
 class Client:
@@ -173,12 +174,17 @@ class ClientSlice(OnSlice):
     @property
     def island(self) -> str:
         """Where it is now."""
-        return self._slice.island
+        return self._physical().island
 
     @property
     def device_numbers(self) -> tuple[int, ...]:
         """Their numbers in the island."""
-        return tuple(self._slice.devices)
+        return self._physical().devices
+
+    def _physical(self) -> Placement:
+        if self._slice.lost:
+            self.client.controller.wait_for_restarts()
+        return self._slice.physical()
 
     @property
     def devices(self) -> list[Any]:

@@ -153,6 +153,7 @@ class Session:
                 self.send(m.Alive())
 
     def _tell_placements(self) -> None:
+        self._host.controller.wait_for_restarts()
         with self._lock:
             found = {}
             for number, slice in list(self._slices.items()):
@@ -250,6 +251,8 @@ class Session:
             slice = self._slices.get(body.slices.get(name, 0))
             if slice is None:
                 raise ResourceError(f"program {program.name}: slice {name} is not one of this client's")
+            if slice.virtual.lost:
+                self._host.controller.wait_for_restarts()
             now = slice.virtual.physical()
             if (now.island, now.devices) != (island, tuple(mesh.device_ids or range(mesh.size))):
                 self._tell_placements()

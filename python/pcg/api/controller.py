@@ -40,6 +40,7 @@ from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
 from pcg.controller.quotas import Quota
 from pcg.controller.resources import ResourceManager
+from pcg.controller.restarts import Restarts
 from pcg.controller.scheduler import IN_FLIGHT
 from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
@@ -74,9 +75,10 @@ class Controller:
       backend: what runs programs: "embedded", this process; "processes", one process of this machine per island, which
         has its devices (this one needs none); "ray", one actor of Ray per island; or a `Backend` of its own,
         `ProcessBackend(dispatch="sequential")`, `RayBackend("auto", cpus=4)`.
+      restarts: how often the processes of each island are started anew by themselves when they have ended.
 
     Raises:
-      ValueError: no such backend, or `spill` with one whose values are in other processes.
+      ValueError: no such backend, `spill` with one whose values are in other processes, `restarts` with this one.
       ResourceError: no island, fewer devices than there are in the cluster, or no room for the processes of an island.
       ImportError: backend="ray", and Ray is not installed.
     """
@@ -84,7 +86,7 @@ class Controller:
     def __init__(
         self, islands: int | Mapping[str, Sequence[Any] | int] | Cluster = 1, *, devices: Sequence[Any] | None = None,
         policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None, spill: bool | int = False,
-        backend: str | Backend = "embedded",
+        backend: str | Backend = "embedded", restarts: int = 0,
     ) -> None:  # fmt: skip
         self._memory = memory
         if isinstance(backend, str) and backend not in BACKENDS:
@@ -94,6 +96,10 @@ class Controller:
             raise ValueError(f"spill={spill!r}; allowed: True, False, or bytes of host memory")
         if spill and not isinstance(self.backend, EmbeddedBackend):
             raise ValueError(f"spill={spill!r} with backend {backend!r}; allowed: with backend 'embedded'")
+        if restarts < 0 or restarts and not isinstance(self.backend, RemoteBackend):
+            allowed = "0, and above with backend 'processes' or 'ray'"
+            raise ValueError(f"restarts={restarts!r} with backend {backend!r}; allowed: {allowed}")
+        self._restarts = Restarts(restarts, self._restarted)
         self.backend.on_failure = self._failed
         self._numbered = 0
         """Devices that other processes have, so far."""
@@ -215,8 +221,21 @@ class Controller:
 
     def _failed(self, name: str, cause: str) -> None:
         """The backend has noticed that an island is gone."""
-        with contextlib.suppress(ResourceError):  # somebody has removed it at the same time
+        with contextlib.suppress(ResourceError), self._restarts.of(name):  # somebody has removed it at the same time
             self.remove_island(name, cause)
+
+    def _restarted(self, name: str) -> None:
+        """Its processes have ended; nobody has done something about it meanwhile."""
+        if name not in self.failures:
+            return
+        try:
+            self.restart_island(name)
+        except (ResourceError, OSError) as error:
+            self.failures[name] = f"{self.failures.get(name, 'it failed')}; it could not be started anew: {error}"
+
+    def wait_for_restarts(self) -> None:
+        """Wait until islands that are being started anew by themselves are there, or cannot be."""
+        self._restarts.wait()
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
@@ -243,6 +262,7 @@ class Controller:
 
     def close(self) -> None:
         """Wait for what runs, free everything."""
+        self._restarts.close()
         for client in list(self.clients.values()):
             client.close()
         self.dispatcher.close()
