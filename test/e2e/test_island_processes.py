@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,8 +24,9 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.controller.faults import IslandFailed, NodeError, RunError
 from pcg.runtime.islands.edges import _all_or_none
-from pcg.runtime.islands.process_backend import ProcessBackend
+from pcg.runtime.islands.process_backend import ProcessBackend, ProcessLauncher
 from pcg.runtime.islands.ray_backend import RayBackend
+from support import unarmed as unarmed_worker
 
 #: What is said of a process that was killed.
 ENDED = {"processes": r"its process ended with signal 9\)", "ray": "its actor died: .* worker process has died"}
@@ -284,6 +286,34 @@ def test_a_process_that_does_not_answer_is_ended(backend: str) -> None:
         until(lambda: not controller.resources.islands)
         controller.restart_island("island0")
         assert (f(jnp.zeros(2)).result() == 1).all()
+
+
+def test_a_transfer_that_is_never_armed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The run that reads it ends at its deadline, and so does the island that waits for it; others go on."""
+    unarmed = tmp_path / "unarmed"
+    monkeypatch.setenv("PCG_TEST_UNARMED", str(unarmed))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(unarmed_worker.__file__).parents[1]), *sys.path]))
+    monkeypatch.setattr(ProcessLauncher, "module", "support.unarmed")
+    with pcg.Controller(3, devices=jax.devices()[:3], backend=ProcessBackend(deadline=60.0)) as controller:
+        client, other = controller.client("me"), controller.client("other")
+        left, right = client.request(1, island="island0"), client.request(1, island="island1")
+        double, add = left.function(lambda x: x * 2), right.function(lambda x: x + 1)
+        program = client.program(lambda x: add(double(x)))
+        theirs = other.request(1, island="island2").function(lambda x: x - 1)
+        kept = theirs(jnp.ones(4))
+        assert (program(jnp.ones(4)).result() == 3).all() and (kept.result() == 0).all()
+        unarmed.touch()
+        controller.backend.workers["island1"].deadline = 0.5
+        with pytest.raises(IslandFailed, match=r"island island1 failed \(run \d+ of .* was not over in 0.5 s"):
+            program(jnp.ones(4)).result()
+        assert (theirs(kept).result() == -1).all()
+        unarmed.unlink()
+        until(lambda: "island1" in controller.failures)
+        gc.collect()
+        controller.dispatcher.drain()
+        assert {reference() for reference in controller.dispatcher.store.entries} == {kept}
+        controller.restart_island("island1")
+        assert (program(jnp.ones(4)).result() == 3).all() and (theirs(kept).result() == -1).all()
 
 
 def test_processes_end_with_their_controller() -> None:

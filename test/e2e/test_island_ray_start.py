@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shlex
 import shutil
 import signal
@@ -51,11 +50,14 @@ def cluster(tmp_path: Path) -> Iterator[dict[str, str]]:
     name, value = line("export RAY_AUTH_MODE").removeprefix("export ").split("=")
     # Ray's sockets have no room for long names; and others must not find this cluster.
     temporary = tempfile.mkdtemp(prefix="ray-")
-    own |= {name: value, "RAY_AUTH_TOKEN_PATH": str(tmp_path / "auth_token"), "PYTHONPATH": str(ROOT)}
-    own["RAY_TMPDIR"] = temporary
-    (tmp_path / "auth_token").write_text(secrets.token_hex(32))
+    token = tmp_path / ".ray" / "auth_token"
+    own |= {name: value, "RAY_AUTH_TOKEN_PATH": str(token), "PYTHONPATH": str(ROOT), "RAY_TMPDIR": temporary}
     number = port()
     program = str(Path(sys.executable).parent / "ray")
+    generate = [program, *shlex.split(line("ray get-auth-token"))[1:]]
+    unset = {k: v for k, v in own.items() if k != "RAY_AUTH_TOKEN_PATH"}
+    subprocess.run(generate, env={**unset, "HOME": str(tmp_path)}, check=True, timeout=60)
+    assert token.stat().st_size == 64
     small = ["--block", "--num-cpus=2", "--object-store-memory=100000000"]
     head = [*shlex.split(line("ray start --head").replace("6379", str(number))), *small, "--include-dashboard=false"]
     started, logs = [], []
