@@ -240,6 +240,29 @@ def test_a_restart_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
             double(jnp.ones(4))
 
 
+def test_processes_that_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their island has failed, also where nobody has called anything on it, and is not started for ever."""
+    with two("processes", restarts=2) as controller:
+        same = controller.client().request(2, island="island0").function(lambda x: x)
+        same(jnp.zeros(2)).result()
+        started = []
+        launch = ProcessLauncher.launch
+
+        def dead(self: Any, island: str, *what: Any) -> Any:
+            started.append(island)
+            return launch(self, island, *what)
+
+        monkeypatch.setattr(ProcessLauncher, "launch", dead)
+        monkeypatch.setattr(ProcessLauncher, "module", "no_such_module")
+        os.kill(controller.backend.workers["island0"].pids[0], signal.SIGKILL)
+        until(lambda: "status 1" in controller.failures.get("island0", ""))
+        controller.wait_for_restarts()
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices: island 'island0' left"):
+            same(jnp.zeros(2))
+        assert 1 <= len(started) <= 2 and {*started} == {"island0"}
+        assert [i.name for i in controller.resources.islands] == ["island1"]
+
+
 @pytest.mark.parametrize("restarts, backend", [(-1, "processes"), (1, "embedded")])
 def test_restarts_that_are_not_possible(restarts: int, backend: str) -> None:
     with pytest.raises(ValueError, match=f"restarts={restarts} with backend '{backend}'; allowed"):

@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -99,6 +100,8 @@ class Controller:
         if restarts < 0 or restarts and not isinstance(self.backend, RemoteBackend):
             allowed = "0, and above with backend 'processes' or 'ray'"
             raise ValueError(f"restarts={restarts!r} with backend {backend!r}; allowed: {allowed}")
+        self._joining = threading.Lock()
+        """Held while an island joins."""
         self._restarts = Restarts(restarts, self._restarted)
         self.backend.on_failure = self._failed
         self._numbered = 0
@@ -213,14 +216,17 @@ class Controller:
         self._join(island, devices)
 
     def _join(self, island: Island, devices: Sequence[Any]) -> None:
-        self._islands[island.name] = island, devices
-        self.failures.pop(island.name, None)
-        self.backend.add_island(island.name, devices)
-        self.dispatcher.add_island(island.name, self._memory if self._memory is not None else island.memory)
-        self.resources.add(island)
+        with self._joining:
+            self._islands[island.name] = island, devices
+            self.failures.pop(island.name, None)
+            self.backend.add_island(island.name, devices)
+            self.dispatcher.add_island(island.name, self._memory if self._memory is not None else island.memory)
+            self.resources.add(island)
 
     def _failed(self, name: str, cause: str) -> None:
         """The backend has noticed that an island is gone."""
+        with self._joining:
+            pass  # its processes may end before it is known everywhere
         with contextlib.suppress(ResourceError), self._restarts.of(name):  # somebody has removed it at the same time
             self.remove_island(name, cause)
 
