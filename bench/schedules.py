@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import statistics
+import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -47,7 +48,9 @@ def main() -> None:
         seconds.append(time.process_time() - begin)
         ratios[kind, objective].append(found / best)
         if found > best * (1 + 1e-5):
-            print(f"longer: {kind} {objective} p={p} m={m} {costs} memory {memory:g}: {found:g}, {best:g}")
+            print(f"longer: {kind} {objective} p={p} m={m} {costs} memory {memory:g}: {found:g}, {best:g}", flush=True)
+        if len(seconds) % 100 == 0:
+            print(f"{len(seconds)} of {len(cases)} cases, {sum(seconds):.0f} s", file=sys.stderr, flush=True)
     rows = []
     for (kind, objective), values in ratios.items():
         shorter, longer = (sum(v < 1 - 1e-5 for v in values), sum(v > 1 + 1e-5 for v in values))
