@@ -364,7 +364,7 @@ def is_key(dtype: Any) -> bool:
 
 def is_ready(x: Any) -> bool:
     """Whether an array is computed; arrays of random keys do not say it, but those of the integers behind them do."""
-    return bool((x if type(x) is ARRAY else getattr(x, "_base_array", x)).is_ready())
+    return bool(getattr(x, "_base_array", x).is_ready())
 
 
 def any_traced(values: Any) -> bool:

@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any
 
 from jax.tree_util import treedef_is_leaf
@@ -40,8 +41,7 @@ def call({parameters}):
     if ident() == main:
         lock.inside = True
         try:
-            if not lock.busy:
-                {launch}
+            {main}
         finally:
             lock.inside = False
     elif take():
@@ -56,7 +56,7 @@ def call({parameters}):
     return {returned}
 """
 _LAUNCH = """\
-if {there} and (lane.pending < lane.room and lane.client is client or more(lane, quick)):
+if {free}{there} and (lane.pending < lane.room and lane.client is client or more(lane, quick)):
     try:
         {results}= {run}
     except Exception as error:
@@ -148,7 +148,7 @@ def short_path(
         run, got = f"run({', '.join(f'v{i}' for i in many)})", "r0 " if number == 1 else results
     else:
         run, got = f"execute([{', '.join(f'v{i}' for i in direct.reads)}]).consume_with_handlers(handlers)", results
-    launch = _LAUNCH.format(
+    launch = dict(
         there=" and ".join(f"type(v{i}) is Array and not v{i}.is_deleted()" for i in many) or "True",
         results=got,
         run=run,
@@ -168,7 +168,8 @@ def short_path(
         elsewhere=" or ".join(elsewhere) or "False",
         checks="" if direct is None else " or nans.value or infs.value",
         values="; ".join(f"v{i} = {x}._value" for i, x in enumerate(a)) or "pass",
-        launch=launch.replace("\n", "\n" + 16 * " "),
+        main=indent(_LAUNCH.format(free="not lock.busy and ", **launch), 12 * " ").lstrip(),
+        launch=indent(_LAUNCH.format(free="", **launch), 12 * " ").lstrip(),
         returned="f0" if number == 1 and treedef_is_leaf(tree) else f"unflatten([{futures}])",
     )
     exec(compile(source, f"<short path of {loaded.name}>", "exec"), names)
