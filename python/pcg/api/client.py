@@ -38,7 +38,7 @@ class Shared(Protocol):
     def functions(self) -> dict[str, FunctionOnSlice]: ...
     @property
     def clients(self) -> dict[str, Any]: ...
-    def wait_for_restarts(self) -> None: ...
+    def wait_for_restarts(self) -> bool: ...
 
 
 class Client:
@@ -174,14 +174,19 @@ class ClientSlice(OnSlice):
     @property
     def island(self) -> str:
         """Where it is now."""
-        return self._physical().island
+        return self.physical().island
 
     @property
     def device_numbers(self) -> tuple[int, ...]:
         """Their numbers in the island."""
-        return self._physical().devices
+        return self.physical().devices
 
-    def _physical(self) -> Placement:
+    def physical(self) -> Placement:
+        """Island and devices that it has now, or has when islands that are being started anew are there.
+
+        Raises:
+          ResourceError: it has no devices.
+        """
         if self._slice.lost:
             self.client.controller.wait_for_restarts()
         return self._slice.physical()

@@ -148,6 +148,8 @@ class Session:
             now = resources.wait_for_change(version, _BEAT)
             if now != version:
                 version = now
+                while not self._host.controller.wait_for_restarts(_BEAT):
+                    self.send(m.Alive())
                 self._tell_placements()
             else:
                 self.send(m.Alive())
@@ -251,9 +253,7 @@ class Session:
             slice = self._slices.get(body.slices.get(name, 0))
             if slice is None:
                 raise ResourceError(f"program {program.name}: slice {name} is not one of this client's")
-            if slice.virtual.lost:
-                self._host.controller.wait_for_restarts()
-            now = slice.virtual.physical()
+            now = slice.physical()
             if (now.island, now.devices) != (island, tuple(mesh.device_ids or range(mesh.size))):
                 self._tell_placements()
                 raise PlacementChanged(f"program {program.name}: slice {name} has other devices now")

@@ -100,8 +100,8 @@ class Controller:
         if restarts < 0 or restarts and not isinstance(self.backend, RemoteBackend):
             allowed = "0, and above with backend 'processes' or 'ray'"
             raise ValueError(f"restarts={restarts!r} with backend {backend!r}; allowed: {allowed}")
-        self._joining = threading.Lock()
-        """Held while an island joins."""
+        self._joining: dict[str, threading.Lock] = {}
+        """By island, what its last joining holds."""
         self._restarts = Restarts(restarts, self._restarted)
         self.backend.on_failure = self._failed
         self._numbered = 0
@@ -216,7 +216,7 @@ class Controller:
         self._join(island, devices)
 
     def _join(self, island: Island, devices: Sequence[Any]) -> None:
-        with self._joining:
+        with self._joining.setdefault(island.name, threading.Lock()):
             self._islands[island.name] = island, devices
             self.failures.pop(island.name, None)
             self.backend.add_island(island.name, devices)
@@ -225,8 +225,9 @@ class Controller:
 
     def _failed(self, name: str, cause: str) -> None:
         """The backend has noticed that an island is gone."""
-        with self._joining:
-            pass  # its processes may end before it is known everywhere
+        if (joining := self._joining.get(name)) is not None:
+            with joining:
+                pass  # its processes may end before it is known everywhere
         with contextlib.suppress(ResourceError), self._restarts.of(name):  # somebody has removed it at the same time
             self.remove_island(name, cause)
 
@@ -239,9 +240,13 @@ class Controller:
         except (ResourceError, OSError) as error:
             self.failures[name] = f"{self.failures.get(name, 'it failed')}; it could not be started anew: {error}"
 
-    def wait_for_restarts(self) -> None:
-        """Wait until islands that are being started anew by themselves are there, or cannot be."""
-        self._restarts.wait()
+    def wait_for_restarts(self, seconds: float | None = None) -> bool:
+        """Wait until islands that are being started anew by themselves are there, or cannot be; whether that is so.
+
+        Args:
+          seconds: how long at most; None: as long as it takes.
+        """
+        return self._restarts.wait(seconds)
 
     @contextmanager
     def record(self) -> Iterator[Recording]:

@@ -27,7 +27,8 @@ class Restarts:
     def of(self, island: str) -> Iterator[None]:
         """While it is said that the island is gone: who finds a slice lost waits from then on, until it is started."""
         with self._changed:
-            starts = self._count[island] < self._most and not self._closed and island not in self._starting
+            self._changed.wait_for(lambda: island not in self._starting)  # it has ended again at once
+            starts = self._count[island] < self._most and not self._closed
             if starts:
                 self._count[island] += 1
                 self._starting.add(island)
@@ -51,10 +52,10 @@ class Restarts:
             self._starting.discard(island)
             self._changed.notify_all()
 
-    def wait(self) -> None:
-        """Wait until none is under way."""
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until none is under way, for some seconds at most; whether that is so."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._starting)
+            return self._changed.wait_for(lambda: not self._starting, seconds)
 
     def close(self) -> None:
         """No further ones; wait for those under way."""

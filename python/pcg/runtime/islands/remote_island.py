@@ -145,6 +145,7 @@ class RemoteIsland:
 
     def _query(self, message: Callable[[int], Any], what: str) -> list[Any]:
         """What each process answers."""
+        self.wait_until_started()
         number, event = next(self._numbers), threading.Event()
         box: list[Any] = []
         with self._lock:
