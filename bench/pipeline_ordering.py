@@ -102,7 +102,7 @@ class Ordering:
             for examples in (4, 2, 1):
                 microbatches = self.batch // (self.devices * examples)
                 if microbatches > 1 and self.batch % (self.devices * examples) == 0:
-                    found += estimator.estimate(1, (("data", self.devices),), microbatches, [Method("1f1b")])[0]
+                    found += estimator.estimate(((("data", self.devices),),), microbatches, [Method("1f1b")])[0]
         return min(found, key=lambda c: c.seconds, default=None)
 
     def _best(self, module: ir.Module, profiles: Profiles, **fixed: object) -> Configuration:

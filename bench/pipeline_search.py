@@ -91,7 +91,7 @@ def sweep(module: ir.Module, machine: Machine, devices: int, batch: int) -> tupl
                     continue
                 count += len(METHODS)
                 try:
-                    found += engines[engine].estimate(groups, axes, microbatches, METHODS)[0]
+                    found += engines[engine].estimate((axes,) * groups, microbatches, METHODS)[0]
                 except PcgError as error:
                     print(f"  {groups} groups, {axes}: {error}")
     return sorted(found, key=lambda c: c.seconds), count

@@ -22,6 +22,7 @@ from pcg.ir.sdy_text import without_second_regions
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
+from pcg.layout.groups import one_after_another
 from pcg.machine import Cluster, Machine
 from pcg.passes import PIPELINES
 from pcg.passes.pipeline import Pipeline, uncollected
@@ -58,6 +59,7 @@ class Job:
     def __init__(self, args: argparse.Namespace, name: str, pipeline: str | list[str]) -> None:
         self.args, self.name, self.elements = args, name, pipeline
         self.mesh = Mesh.parse(args.mesh) if args.mesh is not None else None
+        self.groups = [Mesh.parse(text) for text in args.group or ()]
         try:
             memory_limit = Bytes(args.memory_limit) if args.memory_limit is not None else None
         except ValueError as error:
@@ -71,6 +73,11 @@ class Job:
         )  # fmt: skip
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
+        for flag, value in (("--devices", args.devices), ("--mesh", args.mesh)):
+            if self.groups and value is not None:
+                raise UsageError(f"--group={args.group[0]} and {flag}={value} exclude each other")
+        if self.groups and args.stages is None:
+            raise UsageError(f"--group={args.group[0]} goes with --stages")
         if args.stages == 0 and args.placement is not None:
             raise UsageError(f"--stages=auto chooses the placement, and --placement={args.placement} is given")
         if args.stages and args.microbatches is None:
@@ -143,6 +150,8 @@ class Job:
                 with self.timed("parse"):
                     ours = bool(pipeline.python_passes)
                     module = load_module(source, context, self.name, layouts=ours and self.mesh is None)
+                    if self.groups:
+                        self._add_groups(module)
                     if self.mesh is not None:  # layouts may be on it
                         self._add_mesh(module, self.mesh)
                         if ours:
@@ -190,6 +199,15 @@ class Job:
         if a.mlir_pass_statistics:
             pm.enable_statistics()
         return pm
+
+    def _add_groups(self, module: ir.Module) -> None:
+        if declared := [op.operation for op in body(module).operations if op.operation.name == "dist.mesh"]:
+            raise PcgError("--group for a program with a mesh; allowed: without --group", declared[0])
+        from pcg.rewrite.staging.groups import declare_groups
+
+        cluster = self.settings.machine.cluster if self.settings.machine is not None else None
+        ids = () if cluster is None else cluster.take(sum(m.size for m in self.groups)).devices
+        declare_groups(module.operation, one_after_another(self.groups, ids))
 
     def _add_mesh(self, module: ir.Module, mesh: Mesh) -> None:
         for op in body(module).operations:

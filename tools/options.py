@@ -44,6 +44,11 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--pass-pipeline", metavar="TEXT", help="textual pipeline; C++ and Python passes mixed")
     g.add_argument("--mesh", metavar="NAME=SIZE,...", help="declare the process mesh of the program first")
     g.add_argument(
+        "--group", action="append", metavar="NAME=SIZE,...",
+        help="declare the mesh of a group of devices of a pipeline; once for each group, which need not be equal, in "
+        "order; each has the next devices",
+    )  # fmt: skip
+    g.add_argument(
         "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect",
         help="the machine to plan for; see docs/reference/clusters.md",
     )  # fmt: skip
@@ -64,8 +69,8 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
     g.add_argument(
         "--stages", type=_stages, metavar="N|auto",
-        help="divide a training step into the stages of a pipeline; axis `stage` of the mesh says on how many groups "
-        "of devices. auto: choose groups, their meshes, stages, microbatches and schedule",
+        help="divide a training step into the stages of a pipeline; axis `stage` of the mesh, or --group, says on "
+        "how many groups of devices. auto: choose groups, their meshes, stages, microbatches and schedule",
     )  # fmt: skip
     g.add_argument(
         "--microbatches", type=integer(2), metavar="N", help="microbatches of the pipeline; chosen with --stages=auto"

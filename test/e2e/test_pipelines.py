@@ -16,7 +16,8 @@ import pcg
 from bench.pipelined_models import MODELS, bits_equal, trained
 from pcg.api.pipelined import Pipelined
 from pcg.ir.errors import PcgError
-from pcg.layout import MeshError
+from pcg.layout import Mesh, MeshError
+from pcg.machine import Cluster, DeviceKind, Group, Level
 from pcg.pipeline.instructions import Run, global_order
 from pcg.pipeline.progress import peaks
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
@@ -168,6 +169,85 @@ def test_a_pipeline_is_no_part_of_another_function() -> None:
         jax.jit(program)(*arguments())
 
 
+UNLIKE = {
+    "dicts": [{"data": 4}, {"data": 2}, {"data": 2}],
+    "texts": ["data=3,model=2", 1],
+    "devices": [Mesh.of({"data": 2}, [6, 1]), Mesh.of({"data": 4}, [0, 2, 4, 7])],
+}
+
+
+@pytest.mark.parametrize(
+    ("groups", "schedule"),
+    [
+        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "auto"),
+        *(pytest.param(g, s, marks=pytest.mark.slow) for g in UNLIKE for s in ("1f1b", "interleaved", "zb-h2")),
+    ],
+)  # fmt: skip
+def test_groups_of_unlike_sizes(groups: str, schedule: str) -> None:
+    """They train as one device does, each on its devices, and those of more devices have more of the work."""
+    step, args, want = model("gpt")
+    program = pcg.compile(
+        step, UNLIKE[groups], pipeline={"microbatches": 4, "schedule": schedule}, machine=SLOW_DEVICES
+    )  # fmt: skip
+    got = trained(program, args, STEPS)
+    np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)
+    assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
+    assert_trees_close(got[1], want[1], 1e-3, 1e-6)
+    executable = program.executable
+    for planned, there in zip(peaks(executable.instructions), executable.counted(*args), strict=True):
+        assert there <= planned <= 1.1 * there
+    sizes = [m.size for m in executable.program.meshes]
+    used = [[d.id for d in g.placed.user_mesh.devices.flat] for g in executable.groups]
+    assert used == [list(m.device_ids or ()) for m in program.groups] and list(map(len, used)) == sizes
+    assert len({d for own in used for d in own}) == sum(sizes)
+    work = executable.schedule.pipeline.work
+    assert max(work) < 1.6 * min(work)  # of equal work per group the factor is that of the sizes, 2 to 6
+
+
+def test_groups_that_cannot_be_are_named() -> None:
+    for groups, message in (
+        ([{"data": 8}, {"data": 2}], "2 groups: data=8; data=2 need 10 devices, but there are 8"),
+        ([Mesh.of({"x": 2}, [1, 2]), Mesh.of({"x": 2}, [3, 2])], "device 2 is in groups 0 and 1; allowed: in one"),
+        ([], "no groups of devices; allowed: one mesh or more"),
+        ([{"data": 2}, 1.5], "mesh 1.5 of type float; expected a dict of axis sizes"),
+    ):
+        with pytest.raises(MeshError, match=message):
+            pcg.compile(step, groups, pipeline=4)
+    with pytest.raises(pcg.PipelineError, match="2 meshes without pipeline=; allowed: with it, or one mesh"):
+        pcg.compile(step, [{"data": 2}, {"data": 2}])
+
+
+def test_groups_are_jax_meshes() -> None:
+    """On the devices of the meshes, also where these are not the first ones."""
+    d = jax.devices()
+    groups = [jax.sharding.Mesh(np.array(d[5:7]), ("data",)), jax.sharding.Mesh(np.array(d[2:3]), ("data",))]
+    program = pcg.compile(step, groups, pipeline={"microbatches": 2, "schedule": "1f1b"})
+    params, x = arguments()
+    for got, want in zip(jax.tree.leaves(program(params, x)), jax.tree.leaves(jax.jit(step)(params, x)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+    assert [m.device_ids for m in program.groups] == [(5, 6), (2,)]
+    with pytest.raises(MeshError, match="mesh data=2 has .*; allowed: "):
+        pcg.compile(step, groups, pipeline=2, devices=d[:3])
+    one = pcg.compile(step, Mesh.of({"stage": 2}, [7, 3]), pipeline=2)
+    one(params, x)
+    assert [list(g.placed.user_mesh.devices.flat) for g in one.executable.groups] == [[d[7]], [d[3]]]
+
+
+def test_slower_devices_get_less_of_the_step() -> None:
+    """Two groups of as many devices, of which one kind takes twice as long."""
+    kinds = tuple(DeviceKind(n, {"f32": r}, r, r, 1e9, kernel_overhead=0.0) for n, r in (("fast", 2e9), ("slow", 1e9)))
+    level = Level("bus", "devices", (2,), "switch", 1e9, 1e-7)
+    network = Level("network", "groups", (2,), "switch", 1e9, 1e-6)
+    cluster = Cluster("unlike", kinds, (Group("a", "fast", (level,)), Group("b", "slow", (level,))), network)
+    params, x = arguments(8, batch=64)
+    options = {"microbatches": 4, "schedule": "1f1b"}
+    program = pcg.compile(step, {"stage": 2, "data": 2}, pipeline=options, cluster=cluster)
+    for got, want in zip(jax.tree.leaves(program(params, x)), jax.tree.leaves(jax.jit(step)(params, x)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-5)
+    compiled = program.executable.program
+    assert [compiled.values[n].group for n in compiled.arguments[:4]] == [0, 0, 0, 1]
+
+
 @pytest.mark.parametrize("strategy", ["dataflow", "auto"])
 def test_layouts_that_the_program_demands_are_kept_inside_of_stages(strategy: str) -> None:
     def demanding(params: Any, x: Any) -> Any:
@@ -221,7 +301,7 @@ def test_what_is_not_given_is_chosen(mesh: Any, options: Any) -> None:
     assert len(program.executable.program.placement) == best.stages
     assert f"Chosen by estimates of few layers: {best}" in program.explain()
     if isinstance(mesh, dict):
-        assert (best.groups, best.axes, best.method.schedule) == (2, (("data", 2),), "1f1b")
+        assert (best.shape, best.method.schedule) == (((("data", 2),),) * 2, "1f1b")
 
 
 def test_a_published_scheme_inside_of_stages() -> None:

@@ -5,6 +5,20 @@
 // RUN: not %pcg-opt %S/Inputs/two_layer_step.mlir --pcg-choose-pipeline 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not %pcg-opt %S/Inputs/two_layer_step.mlir --pcg-microbatch="microbatches=0" 2>&1 | FileCheck %s --check-prefix=OPEN
 
+// RUN: %pcg-opt %S/Inputs/two_layer_step.mlir --auto-parallel --stages auto --group data=2 --group x=1 --remarks 2>&1 | FileCheck %s --check-prefix=GROUPS
+// RUN: not %pcg-opt %S/Inputs/two_layer_step.mlir --auto-parallel --group data=2 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not %pcg-opt %S/Inputs/two_layer_step.mlir --auto-parallel --group data=2 --mesh x=1 --stages auto 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not %pcg-opt %S/Inputs/two_layer_step.mlir --auto-parallel --group data=2 --devices 2 --stages auto 2>&1 | FileCheck %s --check-prefix=COUNT
+
+// Of groups that are declared only the rest is chosen.
+// GROUPS: remark: pcg-choose-pipeline: 2 groups: data=2; x=1, {{[0-9]+}} microbatches
+// GROUPS-NOT: instead of
+// GROUPS: sym_name = "group0", value = #dist.process_mesh<["data"], [2], []>
+// GROUPS: sym_name = "group1", value = #dist.process_mesh<["x"], [1], [2]>
+// ALONE: --group=data=2 goes with --stages
+// BOTH: --group=data=2 and --mesh=x=1 exclude each other
+// COUNT: --group=data=2 and --devices=2 exclude each other
+
 // The meshes of the groups, and what the passes behind this one take.
 // CHECK: remark: pcg-choose-pipeline: 2 groups of data=1, 4 microbatches, 1f1b: {{.*}} ms, {{.*}} MiB per device; no schedule of these stages takes less than
 // CHECK: module attributes {pcg.pipeline_choice = {microbatches = 4 : i64, placement = "linear", schedule = "1f1b", stages = 2 : i64}}

@@ -1,6 +1,12 @@
 // RUN: %pcg-opt %S/Inputs/two_layer_step.mlir --mesh stage=2,data=2 --pcg-microbatch="microbatches=2" --pcg-assign-stages="stages=2" --pcg-split-backward --pcg-outline-stages | FileCheck %s
 // RUN: %pcg-opt %S/Inputs/two_layer_step.mlir --mesh stage=1,data=2 --pcg-microbatch="microbatches=2" --pcg-assign-stages="stages=2" --pcg-split-backward --pcg-outline-stages="placement=v" | FileCheck %s --check-prefix=V
 
+// RUN: %pcg-opt %S/Inputs/two_layer_step.mlir --group data=2 --group x=1 --pcg-microbatch="microbatches=2" --pcg-assign-stages="stages=2" --pcg-split-backward --pcg-outline-stages --stages 2 --microbatches 2 | FileCheck %s --check-prefix=UNLIKE
+
+// UNLIKE: sym_name = "group0", value = #dist.process_mesh<["data"], [2], []>
+// UNLIKE: sym_name = "group1", value = #dist.process_mesh<["x"], [1], [2]>
+// UNLIKE: mesh = @group1, pcg.phase = "forward", pcg.stage = 1
+
 // A mesh per group of devices, and a fragment per stage and phase; parameters are where they are updated.
 // CHECK: sym_name = "group0", value = #dist.process_mesh<["data"], [2], [0, 1]>
 // CHECK: sym_name = "group1", value = #dist.process_mesh<["data"], [2], [2, 3]>

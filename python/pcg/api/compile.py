@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import jax
+
 from pcg.api.by_shapes import numbers
 from pcg.api.compiled import Compiled, CompileOptions
 from pcg.api.on_slice import OnSlice
@@ -17,7 +19,8 @@ from pcg.driver.decide import check_strategy
 from pcg.driver.plan import Plan
 from pcg.driver.program import ProgramError, module_source
 from pcg.ir.transformation import Bytes
-from pcg.layout import Mesh
+from pcg.layout import Mesh, MeshError
+from pcg.layout.groups import one_after_another
 from pcg.machine import Cluster, ClusterError, Machine
 from pcg.pipeline.errors import PipelineError
 from pcg.planning.place_stages import ENGINES as PLACEMENT_ENGINES
@@ -60,6 +63,8 @@ def compile(
         (`pcg.shard_op(..., strategy=((2,1),(1,4)))` on 8 devices: `d0=2,d1=4`).
         Or a `pcg.Cluster`: the mesh of its devices, and which axis lies on which level of its network, are then
         chosen with the plan.
+        With `pipeline=` also a list of meshes, one for each group of devices, which need not be equal: a group has the
+        devices that its `pcg.Mesh` names, or the first ones that no other group names.
         Or a slice (`pcg.Controller`): the result is a function of programs on islands.  Or, with `pipeline=`, a list of
         slices of one client: stage s runs on slice s.
       strategy: how layouts are decided.
@@ -137,6 +142,8 @@ def compile(
         chosen = {name: value for name, value in own.items() if value is not None}
         return mesh.function(program, strategy=strategy, **chosen, **search)
     divided = None if pipeline is None else PipelineOptions.of(pipeline)
+    if isinstance(mesh, list | tuple) and divided is None:
+        raise PipelineError(f"{len(mesh)} meshes without pipeline=; allowed: with it, or one mesh")
     open_mesh = isinstance(mesh, int)
     if isinstance(mesh, Cluster):
         if cluster is not None:
@@ -144,9 +151,14 @@ def compile(
         cluster, mesh = mesh, Mesh.of({"devices": len(mesh.devices)}, mesh.devices)
         open_mesh = True
     cluster = Cluster.parse(cluster) if isinstance(cluster, str) else cluster
-    ours, placed = placement.resolve_mesh(mesh, devices)
+    if divided is not None:
+        groups, placed = _groups(mesh, None if open_mesh else divided.axis, devices)
+    else:
+        ours, placed = placement.resolve_mesh(mesh, devices)
+        groups = (ours,)
     if cluster is not None:
-        cluster.device_of(ours)
+        for group in groups:
+            cluster.device_of(group)
     if isinstance(strategy, Path) or (isinstance(strategy, str) and strategy.endswith(".json")):
         strategy = Plan.load(strategy)
     if not isinstance(strategy, Plan):
@@ -161,15 +173,13 @@ def compile(
         if other := [name for name, value in fixed.items() if value is not None and name != "machine"]:
             raise PipelineError(f"{other[0]} with pipeline=; allowed: without it")
         engine = _placement_engine(strategy)
-        if not open_mesh:
-            ours.along(divided.axis)
     source = module_source(program)
     limit = None if memory_limit is None else int(Bytes(memory_limit))
     if divided is not None:
         function, loaded = (program, None) if source is None else (None, load_program(source[0], path=source[1]))
         machine = Machine.of(cluster) if cluster is not None else search.get("machine")
         return Pipelined(
-            function, loaded, ours, placed, divided, is_open=open_mesh, engine=engine, machine=machine,  # type: ignore[arg-type]
+            function, loaded, groups, placed, divided, is_open=open_mesh, engine=engine, machine=machine,  # type: ignore[arg-type]
             memory_limit=limit, static_argnums=numbers(static_argnums), donate_argnums=numbers(donate_argnums),
         )  # fmt: skip
     options = CompileOptions(
@@ -182,6 +192,33 @@ def compile(
         raise ProgramError("static_argnums is for functions; a StableHLO module has no static arguments")
     loaded = load_program(source[0], path=source[1], donated=frozenset(options.donate_argnums))
     return Compiled(None, loaded, ours, placed, options, open_mesh=open_mesh, cluster=cluster, all_devices=devices)
+
+
+def _groups(mesh: Any, axis: str | None, devices: Sequence[Any] | None) -> tuple[tuple[Mesh, ...], list[Any]]:
+    """The mesh of each group of devices, and the devices that their meshes number.
+
+    Without an `axis` the groups are to be chosen: one mesh of all devices.
+
+    Raises:
+      MeshError: not a mesh, without the axis, or the groups share devices or need more than there are.
+    """
+    present = list(jax.devices() if devices is None else devices)
+    if isinstance(mesh, list | tuple):
+        groups = one_after_another([_numbered(own, present) for own in mesh])
+        placement.check_devices(groups, present)
+        return groups, present
+    ours = _numbered(mesh, present)
+    return ((ours,) if axis is None else ours.along(axis)), present
+
+
+def _numbered(mesh: Any, present: Sequence[Any]) -> Mesh:
+    """A mesh, whose devices, if it names any, are numbers of those that are present."""
+    ours, placed = placement.resolve_mesh(mesh, present)
+    if not isinstance(mesh, jax.sharding.Mesh):
+        return ours
+    if other := [d for d in placed if d not in present]:
+        raise MeshError(f"mesh {ours} has {other[0]}; allowed: {', '.join(map(str, present))}")
+    return Mesh(ours.axes, tuple(map(present.index, placed)))
 
 
 def _placement_engine(strategy: str | Plan | Path) -> str:

@@ -18,6 +18,7 @@ from pcg.driver.program import Program, ProgramError
 from pcg.frontend import jax_program
 from pcg.frontend.boundary import dividing
 from pcg.layout import Mesh
+from pcg.layout.groups import groups_text
 from pcg.machine import Machine
 from pcg.pipeline.check import check
 from pcg.pipeline.errors import MemoryLimitError, PipelineError
@@ -53,19 +54,20 @@ class PlannedPipeline(ByShapes[P]):
     """A training step as a pipeline, planned per argument structure and shapes; subclasses run it."""
 
     def __init__(
-        self, function: Callable[..., Any] | None, program: Program | None, mesh: Mesh, devices: Sequence[Any],
-        options: PipelineOptions, *, is_open: bool = False, engine: str = "search", machine: Machine | None = None,
-        memory_limit: int | None = None, static_argnums: Sequence[int] = (), donate_argnums: Sequence[int] = (),
+        self, function: Callable[..., Any] | None, program: Program | None, groups: Sequence[Mesh],
+        devices: Sequence[Any], options: PipelineOptions, *, is_open: bool = False, engine: str = "search",
+        machine: Machine | None = None, memory_limit: int | None = None, static_argnums: Sequence[int] = (),
+        donate_argnums: Sequence[int] = (),
     ) -> None:  # fmt: skip
         super().__init__(function, program, static_argnums, donate_argnums)
-        self.options, self.mesh = options, mesh
+        self.options, self.groups = options, tuple(groups)
+        """The mesh of each group of devices; if `is_open` one of all devices."""
         self.chosen: ChosenPipeline | None = None
         """The shape that was chosen for what was compiled last; None where all of it was given."""
         self._devices = list(devices)
-        self._groups = (mesh,) if is_open else mesh.along(options.axis)
         self._is_open = is_open
         self._engine, self._limit = engine, memory_limit
-        self._machine = machine or Machine.of_platform(self._devices[0].platform, mesh.size)
+        self._machine = machine or Machine.of_platform(self._devices[0].platform, sum(m.size for m in groups))
 
     @abstractmethod
     def _ready(self, program: PipelineProgram, schedule: Schedule) -> P:
@@ -73,7 +75,8 @@ class PlannedPipeline(ByShapes[P]):
 
     def _jax_mesh(self) -> Any:
         """The mesh of the first group, or one like it."""
-        return jax_compat.jax_mesh(self._groups[0], self._devices[: self._groups[0].size])
+        first = self.groups[0]
+        return jax_compat.jax_mesh(first, [self._devices[d] for d in first.device_ids or range(first.size)])
 
     def _trace(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
@@ -89,7 +92,7 @@ class PlannedPipeline(ByShapes[P]):
         o, form = self.options, self.options.form
         if not self._is_open and o.microbatches:
             chunks = o.chunks or (1 if form == "linear" else 2)
-            return self._plan(program, self._groups, o.microbatches, form, chunks, o.schedule, None)
+            return self._plan(program, self.groups, o.microbatches, form, chunks, o.schedule, None)
         most, tried = limit_of(self._limit, self._machine), []
         for chosen in self._choose(program).in_order():
             best, self.chosen = chosen.best, chosen
@@ -119,11 +122,11 @@ class PlannedPipeline(ByShapes[P]):
 
     def _choose(self, program: Program) -> ChosenPipeline:
         """The shape of the pipeline, as far as it is open."""
-        o, fixed = self.options, self._groups[0]
+        o = self.options
+        ids = [d for m in self.groups for d in m.device_ids or ()]
         return choose_pipeline(
-            program, self._machine, self.mesh.size, self.mesh.device_ids or (),
-            groups=0 if self._is_open else len(self._groups),
-            axes=None if self._is_open else tuple(fixed.axes), microbatches=o.microbatches,
+            program, self._machine, sum(m.size for m in self.groups), ids,
+            shape=None if self._is_open else tuple(m.axes for m in self.groups), microbatches=o.microbatches,
             schedule="" if o.schedule == AUTO else o.schedule, chunks=o.chunks, objective=o.objective,
             engine=self._engine, memory_limit=self._limit,
         )  # fmt: skip
@@ -166,7 +169,7 @@ class Pipelined(PlannedPipeline[PipelineExecutable]):
     """A training step as a pipeline: called like the function, compiled per argument structure and shapes."""
 
     def __repr__(self) -> str:
-        return f"<pcg.Pipelined {self.__name__} on {self.mesh}>"
+        return f"<pcg.Pipelined {self.__name__} on {groups_text(self.groups)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._bind(args, kwargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -19,6 +18,7 @@ from pcg.driver.pipeline_islands import StepNodes, random_keys, step_nodes
 from pcg.driver.pipelined import PipelineProgram
 from pcg.driver.program import Leaf, Program
 from pcg.layout import Mesh
+from pcg.layout.groups import one_after_another
 from pcg.machine import Machine
 from pcg.pipeline.check import check
 from pcg.pipeline.errors import PipelineError
@@ -53,14 +53,9 @@ class PipelinedOnSlices(PlannedPipeline["StepOnSlices"]):
         self.slices = _checked(slices)
         if options.updates != SYNCHRONOUS:
             raise PipelineError(f"updates {options.updates!r} on slices; allowed: {SYNCHRONOUS!r}")
-        own = slices[0].mesh
-        axis = options.axis
-        while any(axis == name for name, _ in own.axes):
-            axis += "_"
-        sizes = {axis: len(slices), **dict(own.axes)}
+        groups = one_after_another([Mesh(s.mesh.axes) for s in slices])
         super().__init__(
-            function, program, Mesh.of(sizes), slices[0].devices, replace(options, axis=axis), engine=engine,
-            machine=machine or Machine.of_platform(slices[0].devices[0].platform, own.size * len(slices)),
+            function, program, groups, slices[0].devices, options, engine=engine, machine=machine,
             memory_limit=memory_limit, static_argnums=static_argnums, donate_argnums=donate_argnums,
         )  # fmt: skip
 
@@ -161,10 +156,6 @@ def _checked(slices: Sequence[OnSlice]) -> tuple[OnSlice, ...]:
             raise PipelineError(
                 f"slice {slice.name} is of client {slice.programs.client}, slice {first.name} of client"
                 f" {first.programs.client}; allowed: slices of one client"
-            )
-        if slice.mesh.axes != first.mesh.axes:
-            raise PipelineError(
-                f"stage {i} is on slice {slice}, stage 0 on {first}; allowed: slices of one mesh, {first.mesh}"
             )
         if slice in slices[:i]:
             other = slices.index(slice)

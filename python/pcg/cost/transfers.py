@@ -48,6 +48,16 @@ def messages_seconds(machine: Machine, messages: Sequence[tuple[int, int, float]
     return CostModel(machine, Mesh.of({"group": 2})).link(("group",), max(through.values()), "permute")
 
 
+def copy_seconds(machine: Machine, first: Sequence[int], second: Sequence[int], size: float) -> float:
+    """Seconds until each device of a group has sent `size` bytes to one of another group, all at the same time.
+
+    Where the other group has fewer devices, each of these gets what several send; where it has more, each gets a part.
+    """
+    n = max(len(first), len(second))
+    ends = [(first[i * len(first) // n], second[i * len(second) // n]) for i in range(n)]
+    return messages_seconds(machine, [(a, b, size * len(first) / n) for a, b in ends])
+
+
 def _overhead(cluster: Cluster, devices: Iterable[int]) -> float:
     """Seconds until the slowest of the devices has started to send."""
     return max(cluster.kind_of(d).collective_overhead for d in devices)

@@ -13,7 +13,7 @@ from pcg.machine import Machine
 from pcg.passes.pcg_choose_pipeline import ChoosePipelinePass
 from pcg.passes.pipeline import uncollected
 from pcg.planning.choose_pipeline import best_by_groups
-from pcg.planning.pipeline_estimates import Axes, Configuration
+from pcg.planning.pipeline_estimates import Configuration, Shape
 
 #: How many shapes are planned with all layers, beside the best, where it does not fit, and which share of the memory of
 #: the one before each needs at most.  Choices: a plan of all layers may take minutes.
@@ -42,7 +42,7 @@ class ChosenPipeline:
 @uncollected()
 def choose_pipeline(
     program: Program, machine: Machine, devices: int, device_ids: Sequence[int] = (), *, groups: int = 0,
-    axes: Axes | None = None, microbatches: int = 0, schedule: str = "", chunks: int = 0, objective: str = "makespan",
+    shape: Shape | None = None, microbatches: int = 0, schedule: str = "", chunks: int = 0, objective: str = "makespan",
     engine: str = "search", memory_limit: int | None = None,
 ) -> ChosenPipeline:  # fmt: skip
     """The shape of the least estimated time of a step.
@@ -52,7 +52,8 @@ def choose_pipeline(
       machine: what is planned for.
       devices: how many.
       device_ids: their numbers on the machine's cluster; empty: 0, 1, ..., or those that it takes for so many.
-      groups, axes, microbatches, schedule, chunks: what is fixed; 0, None or "": it is chosen.
+      groups, microbatches, schedule, chunks: what is fixed; 0 or "": it is chosen.
+      shape: axes of the mesh of each group, if they are fixed.
       objective: "makespan" or "span".
       engine: how the layouts of a stage are found, as in pcg-place-stages.
       memory_limit: bytes per device.
@@ -64,10 +65,10 @@ def choose_pipeline(
         devices=devices, groups=groups, microbatches=microbatches, schedule=schedule, chunks=chunks,
         objective=objective, engine=engine, memory_limit=memory_limit, machine=machine,  # type: ignore[arg-type]
     )  # fmt: skip
-    chosen.axes, chosen.device_ids = axes, tuple(device_ids)
+    chosen.shape, chosen.device_ids = shape, tuple(device_ids)
     run(prepared(program, machine, []), [chosen], [], {})
     best, *others = best_by_groups(chosen.candidates)
-    ranked = [(c, chosen.estimator.meshes(c.groups, c.axes)) for c in [best, *_instead(chosen.candidates)]]
+    ranked = [(c, chosen.estimator.meshes(c.shape)) for c in [best, *_instead(chosen.candidates)]]
     return ChosenPipeline(best, tuple(others), ranked[0][1], tuple(ranked[1:]))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.cost.transfers import copy_seconds
 from pcg.driver.decide import run
 from pcg.driver.module_program import entry_function
 from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram, Value
@@ -25,6 +27,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.lower.fragment import close_fragment, start_module
 from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.lower.lower_spmd import LowerSpmd
+from pcg.lower.processes import devices
 from pcg.machine import Machine
 from pcg.passes import pipelines
 from pcg.passes.pipeline import uncollected
@@ -33,7 +36,7 @@ from pcg.pipeline.placement import placement
 from pcg.rewrite.layers.signature import STACKED_ARGUMENTS, STACKED_RESULTS, stacked
 from pcg.rewrite.microbatch_loop import number
 from pcg.rewrite.staging.fragments import VARYING, phase_of
-from pcg.rewrite.staging.outline import mesh_name
+from pcg.rewrite.staging.groups import mesh_name
 from pcg.rules.registry import shape
 from pcg.search.read_schedule import ScheduleReader
 
@@ -63,23 +66,23 @@ def compile_pipeline(
     machine = machine or Machine.default()
     if microbatches < 2:
         raise PcgError(f"a pipeline of {microbatches} microbatches; allowed: 2 or more", program.path)
-    devices = placement(form, len(groups), chunks)
+    placed = placement(form, len(groups), chunks)
     remarks: list[tuple[str, str, str]] = []
     module = prepared(program, machine, remarks)
     for g, mesh in enumerate(groups):
         shardings.set_mesh(module, mesh, mesh_name(g))
     limit = None if memory_limit is None else Bytes(memory_limit)
     settings = Settings(
-        machine, memory_limit=limit, stages=len(devices), microbatches=microbatches, placement=form
+        machine, memory_limit=limit, stages=len(placed), microbatches=microbatches, placement=form
     )  # fmt: skip
     run(module, pipelines.pipelined(settings, engine), remarks, {})
     reader = _Reader(program, entry_function(module), tuple(groups), machine)
     reader.read()
     return PipelineProgram(
-        program, microbatches, tuple(groups), devices, reader.values, tuple(reader.fragments),
+        program, microbatches, tuple(groups), placed, reader.values, tuple(reader.fragments),
         tuple(reader.transfers), tuple(reader.first), tuple(reader.joins), tuple(reader.arguments),
         tuple(reader.results), str(module), tuple(remarks), reader.stacked_arguments, reader.stacked_results,
-        tuple(name for _, name in sorted(reader.predicted.items())), reader.unread,
+        tuple(name for _, name in sorted(reader.predicted.items())), reader.unread, reader.transfer,
     )  # fmt: skip
 
 
@@ -125,6 +128,23 @@ class _Reader:
         found = [int(n) for n in ir.DenseI64ArrayAttr(self.func.attributes[UNREAD])]
         triples = zip(found[::3], found[1::3], found[2::3], strict=True)
         return tuple((self.predicted[n], self.predicted[p], bool(value)) for n, p, value in triples)
+
+    @property
+    def transfer(self) -> float:
+        """Seconds that what one fragment sends to another group takes, the longest; by the layouts on this side."""
+        writer = {n: f.name for f in self.fragments for n in f.writes}
+        size: Counter[tuple[str, int, int]] = Counter()
+        for source, target in self.transfers:
+            value, group = self.values[source], self.values[target].group
+            if value.varying and source in writer:
+                size[writer[source], value.group, group] += value.bytes(self.meshes[value.group])
+        return max(
+            (
+                copy_seconds(self.machine, devices(self.meshes[a]), devices(self.meshes[b]), n)
+                for (_, a, b), n in size.items()
+            ),
+            default=0.0,
+        )
 
     def read(self) -> None:
         block = self.func.regions[0].blocks[0]

@@ -119,6 +119,8 @@ class PipelineProgram:
     """Numbers of the update that wait for several groups, and on which the state of each of them depends."""
     unread: tuple[tuple[str, str, bool], ...] = ()
     """(one of them, another one that is a predicate, its value for which no state depends on the first one)."""
+    transfer: float = 0.0
+    """Seconds that what one fragment sends to another group for a microbatch takes, the longest."""
     updates: str = SYNCHRONOUS
     """How steps follow each other, one of `pcg.pipeline.overlap.UPDATES`."""
 
@@ -201,11 +203,8 @@ class PipelineProgram:
         value = self.values[name]
         return value.shape, value.element, value.spec
 
-    def problem(self, transfer: float = 0.0) -> Pipeline:
-        """What schedules are made for: estimated seconds, and bytes of activations on a device.
-
-        `transfer`: seconds that a copy between groups takes.
-        """
+    def problem(self) -> Pipeline:
+        """What schedules are made for: estimated seconds, and bytes of activations on a device."""
         count = len(self.placement)
         times = {kind: [0.0] * count for kind in ("forward", "backward", "weight")}
         until_backward, until_weight = [0.0] * count, [0.0] * count
@@ -226,7 +225,7 @@ class PipelineProgram:
         least = max((f.seconds for f in by_stage.values()), default=0.0) * 1e-6 or 1e-12
         forward_times, backward_times = (tuple(max(t, least) for t in times[k]) for k in ("forward", "backward"))
         return Pipeline(
-            self.placement, self.microbatches, forward_times, backward_times, tuple(times["weight"]), transfer,
+            self.placement, self.microbatches, forward_times, backward_times, tuple(times["weight"]), self.transfer,
             tuple(activation), tuple(until_weight),
         )  # fmt: skip
 

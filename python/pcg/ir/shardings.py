@@ -345,6 +345,13 @@ def mesh_to_attr(mesh: Mesh) -> ir.Attribute:
     return ir.Attribute.parse(f"#dist.process_mesh<[{names}], [{sizes}], [{devices}]>")
 
 
+def erase_meshes(module: ir.Module | ir.Operation) -> None:
+    """Take all declarations of meshes out of the module."""
+    for op in [op.operation for op in body(module).operations]:
+        if op.name == "dist.mesh":
+            op.erase()
+
+
 def set_mesh(module: ir.Module | ir.Operation, mesh: Mesh, name: str = MESH) -> None:
     """Declare (or redefine) mesh `name` at the top of the module, after other meshes."""
     block, context = body(module), module.operation.context

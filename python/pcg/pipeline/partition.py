@@ -15,12 +15,13 @@ SLACK = 0.05
 
 
 def partition(
-    seconds: Sequence[float], crossing: Sequence[float], stages: int, slack: float = SLACK
+    seconds: Sequence[float] | Sequence[Sequence[float]], crossing: Sequence[float], stages: int, slack: float = SLACK
 ) -> tuple[int, ...]:
     """The first op of each stage but the first one.
 
     Args:
-      seconds: of each op in order, of all tasks of a microbatch (F, B and W).
+      seconds: of each op in order, of all tasks of a microbatch (F, B and W); or such a row for each stage, where
+        stages run on heterogeneous groups.
       crossing: bytes that a boundary before each op is crossed by (that of the first op counts for nothing).
       stages: how many; each has at least one op.
       slack: share by which the longest stage may exceed that of the most balanced partition.
@@ -32,18 +33,22 @@ def partition(
     Raises:
       PipelineError: there are fewer ops than stages.
     """
-    count = len(seconds)
+    times = np.asarray(seconds, float)
+    count = times.shape[-1]
     if not 1 <= stages <= count:
         raise PipelineError(f"{stages} stages for {count} ops; allowed: 1 to {count}")
-    ends = np.concatenate([[0.0], np.cumsum(np.asarray(seconds, float))])
-    bound = _bottleneck(ends, stages) * (1 + slack)
+    if times.ndim > 1 and len(times) != stages:
+        raise PipelineError(f"times of {len(times)} stages for {stages}; allowed: one row per stage")
+    each = np.broadcast_to(times, (stages, count))
+    rows = np.concatenate([np.zeros((stages, 1)), np.cumsum(each, axis=1)], axis=1)
+    bound = _bottleneck(rows) * (1 + slack)
     cost = np.asarray(crossing, float)
     #: By number of ops: fewest bytes with so many stages, the squares of their times, and where the last one begins.
-    best = np.where(ends <= bound * (1 + 1e-12), 0.0, np.inf)
+    best = np.where(rows[0] <= bound * (1 + 1e-12), 0.0, np.inf)
     best[0] = np.inf
-    squares = ends**2
+    squares = rows[0] ** 2
     begins: list[np.ndarray] = []
-    for _ in range(stages - 1):
+    for ends in rows[1:]:
         following, uneven = np.full(count + 1, np.inf), np.full(count + 1, np.inf)
         begin = np.zeros(count + 1, int)
         first = np.searchsorted(ends, ends - bound * (1 + 1e-12))
@@ -64,13 +69,16 @@ def partition(
     return tuple(reversed(found_at))
 
 
-def _bottleneck(ends: Floats, stages: int) -> float:
-    """The time of the longest stage in the most balanced partition into `stages` that all have an op."""
-    count = len(ends) - 1
+def _bottleneck(rows: Floats) -> float:
+    """The time of the longest stage in the most balanced partition into stages that all have an op.
+
+    `rows[s, j]`: the time of the first j ops on the devices of stage s.
+    """
+    count = rows.shape[1] - 1
     # best[j]: the longest stage of the first j ops with so many stages.
-    best = ends.copy()
+    best = rows[0].copy()
     best[0] = np.inf
-    for k in range(1, stages):
+    for k, ends in enumerate(rows[1:], 1):
         following = np.full(count + 1, np.inf)
         i = k
         for end in range(k + 1, count + 1):

@@ -77,44 +77,6 @@ class Chain:
         )  # fmt: skip
         return Chain(units, microbatches, self.once, 0.0)
 
-    def divided(
-        self, groups: Sequence[int], transfer: Transfer, split: bool = True, slack: float = SLACK
-    ) -> Divided:
-        """The chain in stages, `groups[s]` the group of devices of stage s: balanced, as `partition` does it.
-
-        Args:
-          split: whether W may be run some time after its B; else it is part of it.
-          slack: as of `partition`.
-
-        Raises:
-          PipelineError: there are fewer units than stages.
-        """
-        chain = [u for u in self.units for _ in range(u.repeat)]
-        before = [0.0, *(u.crossing for u in chain[:-1])]
-        first = partition([u.work for u in chain], before, len(groups), slack)
-        stages = [chain[a:b] for a, b in itertools.pairwise((0, *first, len(chain)))]
-        state = [0.0] * (max(groups) + 1)
-        for group, own in zip(groups, stages, strict=True):
-            state[group] += sum(u.state for u in own)
-        latency = max((transfer.seconds(before[b]) for b in first), default=0.0)
-        least = self.work * 1e-9 or 1e-12
-        forward, backward, weight, activation, residual = (
-            [sum(getattr(u, name) for u in own) for own in stages]
-            for name in ("forward", "backward", "weight", "activation", "residual")
-        )
-        workspace = self.workspace
-        if not split:
-            backward = [b + w for b, w in zip(backward, weight, strict=True)]
-            workspace += max(residual)
-            weight = residual = [0.0] * len(stages)
-        activation = [max(a, r, 1.0) for a, r in zip(activation, residual, strict=True)]
-        problem = Pipeline(
-            tuple(groups), self.microbatches, tuple(max(t, least) for t in forward),
-            tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
-        )  # fmt: skip
-        fixed = tuple(x + workspace for x in state)
-        return Divided(problem, tuple(state), fixed, max(state) * self.once)
-
     def planned_with(self, share: float) -> float:
         """Bytes that a plan of one of each unit needs whose state takes a share of what it takes in this one."""
         return self.planned - (1 - share) * sum(u.state for u in self.units)
@@ -143,3 +105,47 @@ class Divided:
     """By group: bytes on a device besides activations: state, and workspace of a program."""
     once: float
     """Seconds before and after the microbatches, on the group that needs most."""
+
+
+def divide(
+    chains: Sequence[Chain], groups: Sequence[int], transfer: Transfer, split: bool = True, slack: float = SLACK
+) -> Divided:
+    """A chain in stages, balanced as `partition` does it.
+
+    Args:
+      chains: the same units on each group of devices.
+      groups: the group of each stage.
+      split: whether W may be run some time after its B; else it is part of it.
+      slack: as of `partition`.
+
+    Raises:
+      PipelineError: there are fewer units than stages.
+    """
+    units = [[u for u in chain.units for _ in range(u.repeat)] for chain in chains]
+    rows = [units[g] for g in groups]
+    before = [0.0, *(max(u.crossing for u in column) for column in zip(*units, strict=True))][:-1]
+    first = partition([[u.work for u in row] for row in rows], before, len(groups), slack)
+    ends = itertools.pairwise((0, *first, len(units[0])))
+    stages = [row[a:b] for row, (a, b) in zip(rows, ends, strict=True)]
+    state = [0.0] * len(chains)
+    for group, own in zip(groups, stages, strict=True):
+        state[group] += sum(u.state for u in own)
+    latency = max((transfer.seconds(before[b]) for b in first), default=0.0)
+    least = max(chain.work for chain in chains) * 1e-9 or 1e-12
+    forward, backward, weight, activation, residual = (
+        [sum(getattr(u, name) for u in own) for own in stages]
+        for name in ("forward", "backward", "weight", "activation", "residual")
+    )
+    inner = 0.0
+    if not split:
+        backward = [b + w for b, w in zip(backward, weight, strict=True)]
+        inner = max(residual)
+        weight = residual = [0.0] * len(stages)
+    activation = [max(a, r, 1.0) for a, r in zip(activation, residual, strict=True)]
+    problem = Pipeline(
+        tuple(groups), chains[0].microbatches, tuple(max(t, least) for t in forward),
+        tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
+    )  # fmt: skip
+    fixed = tuple(s + chain.workspace + inner for s, chain in zip(state, chains, strict=True))
+    once = max(s * chain.once for s, chain in zip(state, chains, strict=True))
+    return Divided(problem, tuple(state), fixed, once)

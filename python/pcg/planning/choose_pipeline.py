@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -13,15 +12,17 @@ from pcg.ir.errors import PcgError
 from pcg.ir.pipeline_choice import PipelineChoice, set_pipeline_choice
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of, walk
+from pcg.lower.processes import devices as devices_of
 from pcg.machine import Machine
 from pcg.pipeline.automatic import OBJECTIVES
 from pcg.pipeline.named import AUTO, NAMED
-from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator, Profiles
+from pcg.planning.heterogeneous_meshes import HeterogeneousMeshes
+from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator, Profiles, Shape, size_of
 from pcg.planning.place_stages import ENGINES
 from pcg.planning.progress import Progress
 from pcg.planning.target import limit_of
 from pcg.rewrite.staging.assign import is_boundary
-from pcg.rewrite.staging.outline import mesh_name
+from pcg.rewrite.staging.groups import declare_groups, group_meshes, mesh_name
 from pcg.rewrite.temporal import batch_arguments
 from pcg.search.roles import data_of, state_of
 
@@ -39,6 +40,9 @@ METHODS = (
 _NEAR, _VARIED = 1.05, 1.1
 #: Larger numbers of microbatches that are tried where a shape does not fit.  A choice.
 _MORE = 3
+#: Numbers of microbatches for which groups of unlike sizes are looked for, and how many divisions of each are
+#: estimated.  Choices.
+_COUNTS, _DIVISIONS = 2, 2
 #: Microbatches per group to begin with.  A choice: then little is idle.
 _PER_GROUP = 4
 
@@ -59,8 +63,8 @@ class ChoosePipeline(Transformation):
     )
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
-    axes: Axes | None = field(default_factory=lambda: None)
-    """Axes of the mesh of each group, where they are fixed."""
+    shape: Shape | None = field(default_factory=lambda: None)
+    """Axes of the mesh of each group, where they are fixed; default: of meshes @group0, @group1, ... of the module."""
     device_ids: tuple[int, ...] = field(default_factory=tuple)
     """Numbers of the devices on the cluster, in the order of the groups; empty: those that it takes."""
 
@@ -82,6 +86,10 @@ class ChoosePipeline(Transformation):
         if marked := [op for op in walk(func) if is_boundary(op)]:
             text = "pcg.stage_boundary says where stages end"
             raise PcgError(f"{text}; allowed: without it, or with a number of stages", marked[0])
+        declared = group_meshes(module, "") if mesh_name(0) in shardings.meshes_of(module) else ()
+        if self.shape is None and declared:
+            self.shape = tuple(mesh.axes for mesh in declared)
+            self.device_ids = tuple(d for mesh in declared for d in devices_of(mesh))
         count = self._devices(module)
         limit = limit_of(self.memory_limit, self.machine)
         self.estimator = PipelineEstimator(
@@ -91,9 +99,11 @@ class ChoosePipeline(Transformation):
         self._fewest = counts[0]
         with Progress(self.progress, "pcg-choose-pipeline") as progress:
             shapes = self._shapes(count, func)
-            for n, (groups, axes) in enumerate(shapes, 1):
+            for n, shape in enumerate(shapes, 1):
                 progress(f"shape {n} of {len(shapes)}, {len(self.candidates)} candidates")
-                self._climb(groups, axes, counts)
+                self._climb(shape, counts)
+            if self.shape is None and any(m.placement == "linear" for m in self._methods()):
+                self._heterogeneous(progress)
         if not self.candidates:
             within = f" within {limit / 2**30:.2f} GiB per device" if limit is not None else ""
             text = f"no pipeline on {count} devices{within}"
@@ -109,8 +119,10 @@ class ChoosePipeline(Transformation):
     # -- what there is -------------------------------------------------------------------------
 
     def _devices(self, module: ir.Operation) -> int:
-        mesh, cluster = shardings.mesh_of(module), self.machine.cluster
-        found = self.devices or (len(cluster.devices) if cluster else 0) or (mesh.size if mesh else 0)
+        cluster = self.machine.cluster
+        found = self.devices or sum(map(size_of, self.shape or ())) or (len(cluster.devices) if cluster else 0)
+        if not found and (mesh := shardings.mesh_of(module)) is not None:
+            found = mesh.size
         if found < 1:
             raise PcgError("there are no devices to plan a pipeline for; give --cluster, --devices or --mesh", module)
         if cluster and found > len(cluster.devices):
@@ -129,15 +141,17 @@ class ChoosePipeline(Transformation):
         self._batch = batch
         return [self.microbatches] if self.microbatches else counts
 
-    def _shapes(self, count: int, func: ir.Operation) -> list[tuple[int, Axes]]:
-        """(groups, axes of the mesh of each), beginning with as many groups as devices in each."""
+    def _shapes(self, count: int, func: ir.Operation) -> list[Shape]:
+        """Groups of equal meshes, beginning with as many groups as devices in each."""
+        if self.shape is not None:
+            return [self.shape]
         if self.groups and count % self.groups:
             raise PcgError(f"{self.groups} groups of {count} devices; allowed: a divisor of the devices", func)
         found = [
-            (groups, axes) for groups in ([self.groups] if self.groups else _divisors(count))
-            for axes in ([self.axes] if self.axes is not None else _meshes(count // groups))
+            (axes,) * groups for groups in ([self.groups] if self.groups else _divisors(count))
+            for axes in _meshes(count // groups)
         ]  # fmt: skip
-        return sorted(found, key=lambda s: (len(s[1]), abs(s[0] ** 2 - count)))
+        return sorted(found, key=lambda s: (len(s[0]), abs(len(s) ** 2 - count)))
 
     def _methods(self) -> Sequence[Method]:
         if not self.schedule:
@@ -148,24 +162,41 @@ class ChoosePipeline(Transformation):
 
     # -- search --------------------------------------------------------------------------------
 
-    def _climb(self, groups: int, axes: Axes, counts: Sequence[int]) -> None:
+    def _climb(self, shape: Shape, counts: Sequence[int]) -> None:
         """Estimate a shape; take more microbatches, and fewer, as long as that is faster, or more until it fits."""
-        size = math.prod(n for _, n in axes)
-        counts = self._even(size, counts) or counts
+        groups, size = len(shape), max(map(size_of, shape))
+        for own in {*map(size_of, shape)}:
+            counts = self._even(own, counts) or counts
 
         def far(i: int) -> tuple[bool, int]:
             """Whether devices of a group have no example of their own, then the distance from what is usual."""
             return self._batch // counts[i] % size != 0, abs(counts[i] - _PER_GROUP * groups)
 
         start = min(range(len(counts)), key=far)
-        first = self._add(groups, axes, counts[start])
+        first = self._add(shape, counts[start])
         for step in (1, -1):
             i, before = start + step, first
             while 0 <= i < len(counts) and (before is None or self._is_promising(before, i - start)):
-                found = self._add(groups, axes, counts[i])
+                found = self._add(shape, counts[i])
                 if found is None or (before is not None and before < float("inf") and found >= before):
                     break
                 i, before = i + step, found
+
+    def _heterogeneous(self, progress: Progress) -> None:
+        """Estimate groups of unlike meshes, in the numbers of microbatches of the fastest shapes so far."""
+        e = self.estimator
+        meshes = HeterogeneousMeshes(e.profiles, e.ids, self.machine.cluster, e.limit)
+        ranked = sorted(self.candidates, key=lambda c: c.seconds)
+        for microbatches in [*dict.fromkeys(c.microbatches for c in ranked)][:_COUNTS]:
+            even = [size for size in range(1, e.devices) if self._even(size, [microbatches])]
+            for size in [size for size in even if size & (size - 1) == 0]:
+                for mesh in meshes.first(size):
+                    progress(f"groups of {size} devices, {len(self.candidates)} candidates")
+                    e.plan(mesh, microbatches)
+            shapes = [s for s in meshes.shapes(microbatches, even) if self.groups in (0, len(s))]
+            for shape in shapes[:_DIVISIONS]:
+                progress(f"groups of unlike sizes, {len(self.candidates)} candidates")
+                self._add(shape, microbatches)
 
     def _even(self, size: int, counts: Sequence[int]) -> list[int]:
         """The numbers of microbatches whose examples a group's devices share evenly, or that share them."""
@@ -181,7 +212,7 @@ class ChoosePipeline(Transformation):
     def _fastest(self) -> float:
         return min((c.seconds for c in self.candidates), default=float("inf"))
 
-    def _add(self, groups: int, axes: Axes, microbatches: int) -> float | None:
+    def _add(self, shape: Shape, microbatches: int) -> float | None:
         """Add what is fast of a shape.
 
         Returns the seconds of the best of it, or what it takes at least; infinite: it does not fit; None: it has not
@@ -190,11 +221,11 @@ class ChoosePipeline(Transformation):
         methods, fastest = self._methods(), self._fastest
         if fastest < float("inf"):
             # What cannot be the best is planned only where it would be the first of so many groups.
-            most = fastest * (1 if any(c.groups == groups for c in self.candidates) else _NEAR)
-            least = self.estimator.least(groups, axes, microbatches, methods, self._fewest)
+            most = fastest * (1 if any(c.groups == len(shape) for c in self.candidates) else _NEAR)
+            least = self.estimator.least(shape, microbatches, methods, self._fewest)
             if least > most:
                 return None if least < float("inf") else least
-        found, least = self.estimator.estimate(groups, axes, microbatches, methods, fastest * _NEAR)
+        found, least = self.estimator.estimate(shape, microbatches, methods, fastest * _NEAR)
         self.candidates += found
         return least
 
@@ -204,11 +235,7 @@ class ChoosePipeline(Transformation):
         """Declare the meshes of the groups, and say what the passes behind this one take."""
         c = self.best
         with module.context:
-            for op in [op.operation for op in module.regions[0].blocks[0].operations]:
-                if op.name == "dist.mesh":
-                    op.erase()
-            for g, mesh in enumerate(self.estimator.meshes(c.groups, c.axes)):
-                shardings.set_mesh(module, mesh, mesh_name(g))
+            declare_groups(module, self.estimator.meshes(c.shape))
             m = c.method
             set_pipeline_choice(module, PipelineChoice(c.stages, c.microbatches, m.placement, m.schedule))
 

@@ -27,7 +27,8 @@ from pcg.rewrite.layers.unroll import Unroll
 from pcg.rewrite.layers.unstack import Unstack
 from pcg.rewrite.staging.assign import REPEATS, AssignStages, is_boundary
 from pcg.rewrite.staging.fragments import VARYING, phase_of
-from pcg.rewrite.staging.outline import OutlineStages, fragments_of, mesh_name
+from pcg.rewrite.staging.groups import declare_groups, mesh_name
+from pcg.rewrite.staging.outline import OutlineStages, fragments_of
 from pcg.rewrite.staging.positions import Positions
 from pcg.rules.registry import shape
 from pcg.search.read_schedule import ScheduleReader
@@ -88,10 +89,11 @@ class Profiler:
         if microbatches not in self._divided:
             copy = clone_module(self._unrolled)
             module, func = copy.operation, entry_of(copy.operation)
+            shardings.erase_meshes(module)  # the units are the same on all groups
             Microbatch(microbatches=microbatches).run(module)
             AssignStages(stages=_stages(func), machine=self.machine).run(module)
             SplitBackward().run(module)
-            shardings.set_mesh(module, _ANY, mesh_name(0))
+            declare_groups(module, [_ANY])
             OutlineStages(placement="interleaved").run(module)
             self._divided[microbatches] = copy
         return self._divided[microbatches]

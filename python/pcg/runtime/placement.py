@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from pcg.driver.program import Leaf
 from pcg.layout import Mesh, MeshError, ShardSpec, refine
+from pcg.layout.groups import groups_text
 from pcg.runtime import jax_compat
 
 
@@ -38,14 +39,20 @@ def resolve_mesh(mesh: Any, devices: Sequence[Any] | None = None) -> tuple[Mesh,
     elif isinstance(mesh, Mapping):
         mesh = Mesh.of(mesh)
     present = list(jax.devices() if devices is None else devices)
-    needed = max(mesh.device_ids) + 1 if mesh.device_ids else mesh.size
+    check_devices([mesh], present)
+    return mesh, [present[i] for i in (mesh.device_ids or range(mesh.size))]
+
+
+def check_devices(meshes: Sequence[Mesh], present: Sequence[Any]) -> None:
+    """Raises MeshError if meshes need more devices than are present."""
+    needed = max(max(mesh.device_ids) + 1 if mesh.device_ids else mesh.size for mesh in meshes)
     if needed > len(present):
         kind = present[0].platform if present else "no"
+        what = f"mesh {meshes[0]} needs" if len(meshes) == 1 else f"{groups_text(meshes)} need"
         raise MeshError(
-            f"mesh {mesh} needs {needed} devices, but there are {len(present)} ({kind});"
+            f"{what} {needed} devices, but there are {len(present)} ({kind});"
             " for a trial on CPU set XLA_FLAGS=--xla_force_host_platform_device_count=" + str(needed)
         )
-    return mesh, [present[i] for i in (mesh.device_ids or range(mesh.size))]
 
 
 def partition_spec(spec: ShardSpec) -> PartitionSpec:

@@ -34,7 +34,7 @@ def explain(
     groups = []
     for g, (mesh, most, span) in enumerate(zip(program.meshes, peaks(instructions), schedule.spans(), strict=True)):
         idle = 1 - p.work[g] / span if span else 0.0
-        groups.append([str(g), str(mesh), f"{most / _MIB:.2f}", f"{idle:.1%}"])
+        groups.append([str(g), str(mesh), f"{most / _MIB:.2f}", f"{max(idle, 0.0):.1%}"])
     lines = [
         f"Pipeline of {program.program.name}: {p.stages} stages on {p.devices} groups, {p.microbatches} microbatches",
         "",

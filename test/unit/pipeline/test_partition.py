@@ -75,3 +75,24 @@ def test_a_measured_imbalance_is_removed():
 def test_stages_have_ops(stages):
     with pytest.raises(PipelineError, match=f"{stages} stages for 3 ops; allowed: 1 to 3"):
         partition([1.0] * 3, [1.0] * 3, stages)
+
+
+@given(st.data())
+def test_stages_on_unlike_devices(data):
+    """A row of times for each stage: as short as the best of all partitions."""
+    count = data.draw(st.integers(1, 8))
+    stages = data.draw(st.integers(1, count))
+    row = st.lists(st.integers(0, 9), min_size=count, max_size=count)
+    rows = data.draw(st.lists(row, min_size=stages, max_size=stages))
+
+    def longest(boundaries):
+        ends = (0, *boundaries, count)
+        return max(sum(r[a:b]) for r, a, b in zip(rows, ends, ends[1:], strict=False))
+
+    least = min(map(longest, combinations(range(1, count), stages - 1)))
+    assert longest(partition(rows, [0.0] * count, stages, slack=0.0)) == least
+
+
+def test_rows_for_other_stages():
+    with pytest.raises(PipelineError, match="times of 2 stages for 3; allowed: one row per stage"):
+        partition([[1.0] * 4] * 2, [0.0] * 4, 3)

@@ -7,7 +7,7 @@ import pytest
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.named import named
 from pcg.pipeline.placement import placement
-from pcg.pipeline.units import Chain, Transfer, Unit
+from pcg.pipeline.units import Chain, Transfer, Unit, divide
 
 LAYER = Unit(1.0, 2.0, 1.0, 10.0, 4.0, 100.0, 8.0, repeat=8)
 
@@ -17,7 +17,7 @@ def _chain(*units: Unit, microbatches: int = 8, workspace: float = 0.0) -> Chain
 
 
 def test_equal_stages() -> None:
-    divided = _chain(LAYER).divided(placement("linear", 4, 1), Transfer(0.5, 0.25))
+    divided = divide([_chain(LAYER)] * 4, placement("linear", 4, 1), Transfer(0.5, 0.25))
     p = divided.problem
     assert (p.forward, p.backward, p.weight) == ((2.0,) * 4, (4.0,) * 4, (2.0,) * 4)
     assert (p.activation, p.residual) == ((20.0,) * 4, (8.0,) * 4)
@@ -30,7 +30,7 @@ def test_equal_stages() -> None:
 
 def test_w_as_a_part_of_b() -> None:
     """Then nothing remains for W but in the workspace of the program."""
-    p = _chain(LAYER, workspace=3.0).divided(placement("linear", 2, 1), Transfer(0, 0), split=False)
+    p = divide([_chain(LAYER, workspace=3.0)] * 2, placement("linear", 2, 1), Transfer(0, 0), split=False)
     assert (p.problem.backward, p.problem.weight) == ((12.0, 12.0), (0.0, 0.0))
     assert (p.problem.activation, p.problem.residual) == ((40.0, 40.0), (0.0, 0.0))
     assert p.fixed == (400.0 + 3.0 + 16.0,) * 2
@@ -39,23 +39,23 @@ def test_w_as_a_part_of_b() -> None:
 def test_what_w_needs_may_be_more_than_what_b_needs() -> None:
     """A rematerialised layer keeps its input until B, which computes what W reads."""
     layer = Unit(1.0, 2.0, 1.0, 1.0, 6.0, 0.0, 1.0, repeat=2)
-    assert _chain(layer).divided((0, 1), Transfer(0, 0)).problem.activation == (6.0, 6.0)
-    assert _chain(layer).divided((0, 1), Transfer(0, 0), split=False).problem.activation == (1.0, 1.0)
+    assert divide([_chain(layer)] * 2, (0, 1), Transfer(0, 0)).problem.activation == (6.0, 6.0)
+    assert divide([_chain(layer)] * 2, (0, 1), Transfer(0, 0), split=False).problem.activation == (1.0, 1.0)
 
 
 def test_the_head_counts_for_the_balance() -> None:
     head = Unit(3.0, 6.0, 3.0, 10.0, 4.0, 100.0, 0.0)
-    divided = _chain(LAYER, head).divided(placement("linear", 2, 1), Transfer(0, 0))
+    divided = divide([_chain(LAYER, head)] * 2, placement("linear", 2, 1), Transfer(0, 0))
     assert max(divided.problem.work) == 8 * 24.0  # of 44, and layers of 4
     assert sum(divided.problem.forward) == 11.0 and sum(divided.fixed) == 900.0
 
 
 def test_stages_of_a_group_add_up() -> None:
-    divided = _chain(LAYER).divided(placement("v", 2, 2), Transfer(0, 0))
+    divided = divide([_chain(LAYER)] * 2, placement("v", 2, 2), Transfer(0, 0))
     assert divided.fixed == (400.0, 400.0)
     assert divided.problem.device == (0, 1, 1, 0)
 
 
 def test_too_few_units() -> None:
     with pytest.raises(PipelineError, match="16 stages for 8 ops"):
-        _chain(LAYER).divided(tuple(range(16)), Transfer(0, 0))
+        divide([_chain(LAYER)] * 16, tuple(range(16)), Transfer(0, 0))

@@ -24,15 +24,15 @@ from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.pipeline_choice import pipeline_choice
 from pcg.layout import Mesh
-from pcg.machine import Cluster, Machine
+from pcg.machine import Cluster, DeviceKind, Group, Level, Machine
 from pcg.passes.pcg_choose_pipeline import ChoosePipelinePass
 from pcg.passes.pipeline import Pipeline
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import named
 from pcg.pipeline.progress import peaks
-from pcg.pipeline.units import Transfer
+from pcg.pipeline.units import Transfer, divide
 from pcg.planning.choose_pipeline import best_by_groups
-from pcg.planning.pipeline_estimates import Method, PipelineEstimator
+from pcg.planning.pipeline_estimates import Method, PipelineEstimator, size_of
 
 MACHINE = Machine.default()
 MESH = Mesh.of({"stage": 2, "data": 2}, range(4))
@@ -51,11 +51,11 @@ def test_two_layers_say_what_six_take(remat: bool) -> None:
     """The estimate for two groups beside the plan of the program with all its layers: times, bytes, the schedule."""
     program = _program(6, remat)
     estimator = PipelineEstimator(prepared(program, MACHINE, []).operation, MACHINE, 4)
-    estimator.estimate(2, (("data", 2),), 4, [Method("zb-h1")])
+    estimator.estimate(((("data", 2),),) * 2, 4, [Method("zb-h1")])
     (chain,) = estimator.profiles.values()
     assert chain is not None and [u.repeat for u in chain.units] == [1, 5, 1, 1]
     planned = compile_pipeline(program, MESH.along("stage"), 4, machine=MACHINE)
-    problem, divided = planned.problem(), chain.divided((0, 1), Transfer(0.0, 0.0))
+    problem, divided = planned.problem(), divide([chain] * 2, (0, 1), Transfer(0.0, 0.0))
     total = sum(problem.forward) + sum(problem.backward) + sum(problem.weight)
     assert chain.work == pytest.approx(total, rel=0.1)
     # The real partition may cut inside of a layer.
@@ -81,7 +81,7 @@ def test_uneven_vocabulary() -> None:
     seconds = {}
     for engine in ("data", "search"):
         estimator = PipelineEstimator(module.operation, machine, 12, engine)
-        (configuration,), _ = estimator.estimate(1, (("data", 12),), 2, [Method("1f1b")])
+        (configuration,), _ = estimator.estimate(((("data", 12),),), 2, [Method("1f1b")])
         seconds[engine] = configuration.seconds
     assert seconds["search"] <= 1.02 * seconds["data"]
 
@@ -103,7 +103,7 @@ def test_layers_that_are_not_left_out() -> None:
     for layers in (2, 6):
         module = prepared(_program(layers), MACHINE, [])
         estimator = PipelineEstimator(module.operation, MACHINE, 2)
-        estimator.estimate(1, (("data", 2),), 4, [Method("1f1b")])
+        estimator.estimate(((("data", 2),),), 4, [Method("1f1b")])
         costs.append(next(iter(estimator.profiles.values())))
     few, many = costs
     assert few is not None and many is not None
@@ -127,7 +127,7 @@ def test_the_best_of_all() -> None:
     assert {c.groups for c in best_by_groups(chosen.candidates)} == {1, 2}
     for c in chosen.candidates:
         assert c.bound <= c.seconds * (1 + 1e-9)
-        assert c.groups * math.prod(size for _, size in c.axes) == 2
+        assert sum(map(size_of, c.shape)) == 2
 
 
 def test_what_is_tried_instead_needs_less_memory() -> None:
@@ -142,13 +142,13 @@ def test_no_plan_is_faster_than_what_others_say_of_it() -> None:
     """Bounds by the plan on one device and by that in fewer microbatches, beside what a shape takes."""
     estimator = PipelineEstimator(prepared(_program(), MACHINE, []).operation, MACHINE, 2)
     methods = [Method("auto"), Method("1f1b", split=False)]
-    for groups, axes in ((2, (("data", 1),)), (1, (("data", 2),))):
+    for shape in (((("data", 1),),) * 2, ((("data", 2),),)):
         for microbatches in (2, 8):
-            least = estimator.least(groups, axes, microbatches, methods)
-            found, _ = estimator.estimate(groups, axes, microbatches, methods)
+            least = estimator.least(shape, microbatches, methods)
+            found, _ = estimator.estimate(shape, microbatches, methods)
             assert 0.5 * min(c.bound for c in found) < least <= min(c.bound for c in found) * 1.01
     estimator.limit = 1e6
-    assert estimator.least(2, (("data", 1),), 8, methods) == math.inf
+    assert estimator.least(((("data", 1),),) * 2, 8, methods) == math.inf
 
 
 @pytest.mark.parametrize("fixed", [{"microbatches": 4, "groups": 2}, {"microbatches": 2, "chunks": 2, "schedule": "zb-v"}])
@@ -176,11 +176,53 @@ def test_on_a_cluster() -> None:
     module = prepared(_program(), MACHINE, [])
     machine = Machine.of(Cluster.preset("dgx-h100", nodes=2))
     chosen = ChoosePipelinePass(machine=machine, groups=2, microbatches=4, schedule="1f1b", progress=False)
-    chosen.axes = (("data", 8),)
+    chosen.shape = ((("data", 8),),) * 2
     Pipeline([chosen]).run(module)
-    assert chosen.estimator.meshes(2, chosen.best.axes)[1].device_ids == tuple(range(8, 16))
+    assert chosen.estimator.meshes(chosen.best.shape)[1].device_ids == tuple(range(8, 16))
     assert pipeline_choice(module) == (2, 4, "linear", "1f1b")
     assert list(shardings.meshes_of(module.operation)) == ["group0", "group1"]
+
+
+def test_groups_of_unlike_sizes_are_found() -> None:
+    """With three layers and a large vocabulary eight devices are better not divided into equal parts."""
+    sizes = {"hidden": 1024, "ffn": 2048, "vocab": 32000, "seq": 512, "batch": 48}
+    step, args = llama.shapes("small", layers=3, scan=True, remat=False, **sizes)
+    program = jax_program.trace(step, args, {})
+    chosen = _choose(program, devices=8, microbatches=4, schedule="1f1b")
+    unlike = [c for c in chosen.candidates if len(set(c.shape)) > 1]
+    assert unlike and all(sum(map(size_of, c.shape)) == 8 for c in chosen.candidates)
+    alike = min(c.seconds for c in chosen.candidates if len(set(c.shape)) == 1)
+    assert chosen.best is unlike[0] and chosen.best.seconds < alike
+
+
+def test_numbers_of_devices_that_do_not_divide() -> None:
+    """Of seven devices groups of several are planned, too; fixed numbers of groups stay."""
+    chosen = _choose(devices=7, microbatches=8, schedule="1f1b")
+    found = {tuple(map(size_of, c.shape)) for c in chosen.candidates}
+    assert any(1 < len(sizes) < 7 and sum(sizes) == 7 for sizes in found)
+
+
+def test_kinds_of_devices_have_costs_of_their_own() -> None:
+    """Two nodes, of which one has devices of half the speed: stages there get fewer layers, in the plan as well."""
+    kinds = tuple(DeviceKind(n, {"f32": r}, r, r / 100, 80e9) for n, r in (("fast", 1e14), ("slow", 5e13)))
+    node = Level("bus", "devices", (2,), "switch", 1e11, 1e-6)
+    groups = (Group("a", "fast", (node,)), Group("b", "slow", (node,)))
+    cluster = Cluster("unlike", kinds, groups, Level("network", "groups", (2,), "switch", 1e10, 1e-6))
+    machine = Machine.of(cluster)
+    module = prepared(_program(), machine, [])
+    estimator = PipelineEstimator(module.operation, machine, 4)
+    shape = ((("data", 2),),) * 2
+    (found,), _ = estimator.estimate(shape, 4, [Method("1f1b")])
+    fast, slow = (estimator.profiles[shape[0], kind, 4, 0.0] for kind in ("fast", "slow"))
+    assert fast is not None and slow is not None and 1.6 < slow.work / fast.work < 2.1
+    ends = divide([fast, slow], (0, 1), Transfer(0.0, 0.0)).problem
+    assert ends.work[1] < 1.35 * ends.work[0]  # of as many layers each it would be twice
+    assert estimator.least(shape, 4, [Method("1f1b")]) <= found.bound * 1.01
+    planned = compile_pipeline(_program(), estimator.meshes(shape), 4, machine=machine)
+    homes = [planned.values[n].group for n in planned.arguments]
+    times = planned.problem()
+    assert times.work[1] < 1.35 * times.work[0] and homes.count(0) > homes.count(1)
+    assert times.transfer > 0
 
 
 def test_layers_that_are_read_as_one_tensor() -> None:
@@ -198,7 +240,7 @@ def test_layers_that_are_read_as_one_tensor() -> None:
     program = jax_program.trace(step, (w, w, x), {})
     module = prepared(program, MACHINE, [])
     estimator = PipelineEstimator(module.operation, MACHINE, 2)
-    estimator.estimate(2, (("data", 1),), 2, [Method("1f1b")])
+    estimator.estimate(((("data", 1),),) * 2, 2, [Method("1f1b")])
     (chain,) = estimator.profiles.values()
     assert chain is not None and chain.length == len(chain.units) > 4
     assert [c.groups for c in _choose(program, groups=2, microbatches=2).candidates]

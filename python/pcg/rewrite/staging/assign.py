@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
@@ -18,8 +19,10 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.partition import partition
+from pcg.pipeline.placement import FORMS
 from pcg.rewrite.layers.unroll import SKIPPED
 from pcg.rewrite.microbatch_loop import has_microbatches, number
+from pcg.rewrite.staging.groups import group_meshes, placed_on
 from pcg.rewrite.staging.positions import Positions
 from pcg.rewrite.staging.sums import add_by_stage, follow, merge_numbers, split_sums
 from pcg.rules.custom_call import STAGE_BOUNDARY, target
@@ -37,6 +40,11 @@ class AssignStages(Transformation):
         2, "number of stages; with `pcg.stage_boundary` in the program, one more than there are of it; 0: what "
         "pcg-choose-pipeline has chosen"
     )  # fmt: skip
+    placement: str = option(
+        "", "which group of devices has which stages, as in pcg-outline-stages: stages of groups that are smaller or "
+        "slower get less work", ("", *FORMS),
+    )  # fmt: skip
+    axis: str = option("stage", "axis of the mesh along which the groups lie")
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
@@ -53,8 +61,8 @@ class AssignStages(Transformation):
         if not 1 <= stages <= len(positions.forward):
             text = f"{stages} stages for {len(positions.forward)} ops of the forward pass"
             raise PcgError(f"{text}; allowed: 1 to {len(positions.forward)}", func)
-        seconds = self._seconds(func, positions)
-        first = self._boundaries(func, positions, seconds, stages)
+        rows = self._seconds(module, func, positions, stages)
+        first = self._boundaries(func, positions, rows, stages)
         crossing = _crossing(positions)
         with module.context:
             # The hash of an op changes with its attributes: nothing is looked up by an op that has its stage.
@@ -69,8 +77,9 @@ class AssignStages(Transformation):
             add_by_stage(func)
             merge_numbers(func)
             follow(func)
-        ends = [0, *first, len(seconds)]
-        each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        ends = [0, *first, len(positions.forward)]
+        # As work on the devices of the first stage, whatever others take for it.
+        each = [sum(rows[0][a:b]) for a, b in itertools.pairwise(ends)]
         self.statistics["stages"] += stages
         moved = sum(crossing[b] for b in first)
         total = sum(each)
@@ -81,9 +90,28 @@ class AssignStages(Transformation):
             " cross their boundaries forward",
         )
 
-    def _seconds(self, func: ir.Operation, positions: Positions) -> list[float]:
+    def _seconds(
+        self, module: ir.Operation, func: ir.Operation, positions: Positions, stages: int
+    ) -> list[list[float]]:
+        """By stage, seconds of each position on the devices of its group, divided evenly among them."""
+        meshes = group_meshes(module, self.axis)
+        if not meshes:
+            return [self._on_one(func, positions, self.machine)] * stages
+        rows: dict[tuple[str, int], list[float]] = {}
+        found = []
+        for group in placed_on(module, func, self.placement, stages, len(meshes)):
+            mesh, cluster = meshes[group], self.machine.cluster
+            machine = self.machine if cluster is None else Machine.of(cluster, mesh)
+            key = machine.device.name, mesh.size
+            if key not in rows:
+                rows[key] = [t / mesh.size for t in self._on_one(func, positions, machine)]
+            found.append(rows[key])
+        return found
+
+    @staticmethod
+    def _on_one(func: ir.Operation, positions: Positions, machine: Machine) -> list[float]:
         """Seconds of each position on one device: of its op, and of those of the backward pass that belong to it."""
-        reader = ScheduleReader(CostModel(self.machine, Mesh.of({"one": 1})), func)
+        reader = ScheduleReader(CostModel(replace(machine, cluster=None), Mesh.of({"one": 1})), func)
         seconds = [0.0] * len(positions.forward)
         for op in positions.inside:
             at = positions.of.get(op)
@@ -100,7 +128,7 @@ class AssignStages(Transformation):
             func.attributes[REPEATS] = emit.i64s([1 + n for n in (*skipped, 0)])
 
     def _boundaries(
-        self, func: ir.Operation, positions: Positions, seconds: Sequence[float], stages: int
+        self, func: ir.Operation, positions: Positions, seconds: Sequence[Sequence[float]], stages: int
     ) -> tuple[int, ...]:
         """The first position of each stage but the first."""
         marked = [i for i, op in enumerate(positions.forward) if is_boundary(op)]
@@ -111,7 +139,7 @@ class AssignStages(Transformation):
             raise PcgError(f"{text}; allowed: {len(marked) + 1} stages", positions.forward[marked[0]])
         # The mark itself belongs to the stage that ends there.
         first = tuple(i + 1 for i in marked)
-        if first[-1] == len(seconds):
+        if first[-1] == len(positions.forward):
             raise PcgError("nothing of the forward pass comes after this pcg.stage_boundary", positions.forward[-1])
         return first
 

@@ -7,22 +7,15 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir import emit, mesh_names, shardings
+from pcg.ir import emit, mesh_names
 from pcg.ir.errors import PcgError
-from pcg.ir.pipeline_choice import pipeline_choice
 from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, WAITS, create_stage, stage_number
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of
-from pcg.layout import MeshError
-from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.placement import FORMS, placement
+from pcg.pipeline.placement import FORMS
 from pcg.rewrite.staging.fragments import VARYING, Fragment, Fragments
+from pcg.rewrite.staging.groups import declare_groups, group_meshes, mesh_name, placed_on
 from pcg.search.roles import state_of
-
-
-def mesh_name(group: int) -> str:
-    """The symbol of the mesh of a group of devices."""
-    return f"group{group}"
 
 
 @dataclass
@@ -40,45 +33,16 @@ class OutlineStages(Transformation):
         stages = 1 + max((s for op in _ops(func) if (s := stage_number(op)) is not None), default=-1)
         if not stages:
             raise PcgError("no op has a stage; run pcg-assign-stages first", func)
-        count = declare_groups(module, func, self.axis)
-        if stages % count:
-            raise PcgError(f"{stages} stages on {count} groups of devices; allowed: a multiple of the groups", func)
-        chunks = stages // count
-        choice = pipeline_choice(module)
-        default = "linear" if chunks == 1 else "interleaved"
-        form = self.placement or (choice.placement if choice is not None else default)
-        try:
-            groups = placement(form, count, chunks)
-        except PipelineError as error:
-            raise PcgError(str(error), func) from None
+        meshes = group_meshes(module, self.axis)
+        if not meshes:
+            raise PcgError(f"the module has no mesh; add one with --mesh {self.axis}=size,...", func)
+        groups = placed_on(module, func, self.placement, stages, len(meshes))
+        declare_groups(module, meshes)
         outline = _Outline(func, groups)
         with module.context, func.location:
             outline.run()
         self.statistics["fragments"] += len(outline.order)
         self.statistics["transfers"] += outline.transfers
-
-
-def declare_groups(module: ir.Operation, func: ir.Operation, axis: str) -> int:
-    """Declare the meshes @group0, @group1, ... of the groups, unless they are; how many there are."""
-    meshes = shardings.meshes_of(module)
-    if mesh_name(0) not in meshes:
-        mesh = shardings.mesh_of(module)
-        if mesh is None:
-            raise PcgError(f"the module has no mesh; add one with --mesh {axis}=size,...", func)
-        try:
-            groups = mesh.along(axis)
-        except MeshError as error:
-            raise PcgError(f"groups of devices lie along an axis: {error}", func) from None
-        for op in [op.operation for op in module.regions[0].blocks[0].operations]:
-            if op.name == "dist.mesh":
-                op.erase()
-        for g, own in enumerate(groups):
-            shardings.set_mesh(module, own, mesh_name(g))
-        return len(groups)
-    count = 0
-    while mesh_name(count) in meshes:
-        count += 1
-    return count
 
 
 class _Outline(Fragments):
