@@ -169,7 +169,7 @@ def test_a_pipeline_is_no_part_of_another_function() -> None:
         jax.jit(program)(*arguments())
 
 
-UNLIKE = {
+SIZES = {
     "dicts": [{"data": 4}, {"data": 2}, {"data": 2}],
     "texts": ["data=3,model=2", 1],
     "devices": [Mesh.of({"data": 2}, [6, 1]), Mesh.of({"data": 4}, [0, 2, 4, 7])],
@@ -180,14 +180,14 @@ UNLIKE = {
     ("groups", "schedule"),
     [
         ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "auto"),
-        *(pytest.param(g, s, marks=pytest.mark.slow) for g in UNLIKE for s in ("1f1b", "interleaved", "zb-h2")),
+        *(pytest.param(g, s, marks=pytest.mark.slow) for g in SIZES for s in ("1f1b", "interleaved", "zb-h2")),
     ],
 )  # fmt: skip
-def test_groups_of_unlike_sizes(groups: str, schedule: str) -> None:
+def test_groups_of_several_sizes(groups: str, schedule: str) -> None:
     """They train as one device does, each on its devices, and those of more devices have more of the work."""
     step, args, want = model("gpt")
     program = pcg.compile(
-        step, UNLIKE[groups], pipeline={"microbatches": 4, "schedule": schedule}, machine=SLOW_DEVICES
+        step, SIZES[groups], pipeline={"microbatches": 4, "schedule": schedule}, machine=SLOW_DEVICES
     )  # fmt: skip
     got = trained(program, args, STEPS)
     np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)

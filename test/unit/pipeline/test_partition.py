@@ -78,7 +78,7 @@ def test_stages_have_ops(stages):
 
 
 @given(st.data())
-def test_stages_on_unlike_devices(data):
+def test_stages_on_several_kinds_of_devices(data):
     """A row of times for each stage: as short as the best of all partitions."""
     count = data.draw(st.integers(1, 8))
     stages = data.draw(st.integers(1, count))
