@@ -2,6 +2,7 @@
 
   python -m bench.pipeline_ordering                              BERT-Large on 96 V100 of Summit, 4 sequences each
   python -m bench.pipeline_ordering --devices 24,96 --per-device 1,4
+  python -m bench.pipeline_ordering --per-node 4                 on 24 nodes, four of the six devices of each
 
 Each row adds to what the one before may use, and takes the best that is found in it, by the same cost model:
 
@@ -116,18 +117,26 @@ class Ordering:
         return self.machine.device.memory
 
 
+def _cluster(name: str, devices: int, each: int) -> Cluster:
+    """As few nodes as have so many devices, `each` of every node used, evenly over its parts."""
+    nodes, size = math.ceil(devices / each), _NODE[name]
+    of_one = Cluster.preset(name, nodes=1).take(each).devices
+    return Cluster.preset(name, nodes=nodes).only([n * size + d for n in range(nodes) for d in of_one]).take(devices)
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="bert_large")
     p.add_argument("--cluster", default="summit", choices=_NODE)
     p.add_argument("--devices", default="96", help="numbers of devices")
+    p.add_argument("--per-node", type=int, help="devices of each node that are used; default: all")
     p.add_argument("--per-device", help="sequences of a step, per device; default: the model's")
     args = p.parse_args()
     for devices in map(int, args.devices.split(",")):
-        nodes = math.ceil(devices / _NODE[args.cluster])
-        machine = Machine.of(Cluster.preset(args.cluster, nodes=nodes).take(devices))
+        machine = Machine.of(_cluster(args.cluster, devices, args.per_node or _NODE[args.cluster]))
         for each in map(int, (args.per_device or str(ZOO[args.model].batch)).split(",")):
-            print(f"{args.model}, {each * devices} sequences on {devices} devices of {args.cluster}", flush=True)
+            where = f"{devices} devices of {args.cluster}, {args.per_node or 'all'} of each node"
+            print(f"{args.model}, {each * devices} sequences on {where}", flush=True)
             first: float | None = None
             worked = time.process_time()
             with uncollected():
