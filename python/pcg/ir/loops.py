@@ -79,6 +79,21 @@ def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> in
     return None
 
 
+def set_runs(op: ir.Operation, count: int) -> None:
+    """Say how often an op runs (see `runs_of`)."""
+    if count > 1:
+        op.attributes[RUNS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+
+
+def result_runs(func: ir.Operation) -> list[int]:
+    """How often each result of a function leaves it in a step."""
+    if "res_attrs" not in func.attributes:
+        return [1] * len(func.regions[0].blocks[0].operations[-1].operands)
+    own = (ir.DictAttr(a) for a in func.attributes["res_attrs"])
+    return [int(ir.IntegerAttr(a[RUNS]).value) if RUNS in a else 1 for a in own]
+
+
 def runs_of(op: ir.Operation) -> int:
-    """How often an op runs beside others of its block that run once: as often as there are microbatches."""
+    """How often an op runs beside others of its block that run once: as often as there are microbatches, and layers
+    that its own stands for."""
     return int(ir.IntegerAttr(op.attributes[RUNS]).value) if RUNS in op.attributes else 1

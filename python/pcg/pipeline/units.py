@@ -28,6 +28,8 @@ class Unit:
     """Bytes of parameters, optimizer state and sums of gradients."""
     crossing: float
     """Bytes of a microbatch that go on to the next unit."""
+    once: float = 0.0
+    """Seconds of a step besides its microbatches: reductions of gradients, the update."""
     repeat: int = 1
     """How many of it there are, one after another."""
 
@@ -42,8 +44,6 @@ class Chain:
 
     units: tuple[Unit, ...]
     microbatches: int
-    once: float
-    """Seconds per byte of state that a step takes besides its microbatches: reductions of gradients, updates."""
     workspace: float
     """The most bytes that any program needs besides what it reads."""
     planned: float = 0.0
@@ -71,11 +71,11 @@ class Chain:
         units = tuple(
             Unit(
                 u.forward * share, u.backward * share, u.weight * share, u.activation * share, u.residual * share,
-                u.state / devices, 0.0, u.repeat,
+                u.state / devices, 0.0, u.once / devices, u.repeat,
             )
             for u in self.units
         )  # fmt: skip
-        return Chain(units, microbatches, self.once, 0.0)
+        return Chain(units, microbatches, 0.0)
 
     def planned_with(self, share: float) -> float:
         """Bytes that a plan of one of each unit needs whose state takes a share of what it takes in this one."""
@@ -127,9 +127,10 @@ def divide(
     first = partition([[u.work for u in row] for row in rows], before, len(groups), slack)
     ends = itertools.pairwise((0, *first, len(units[0])))
     stages = [row[a:b] for row, (a, b) in zip(rows, ends, strict=True)]
-    state = [0.0] * len(chains)
+    state, once = [0.0] * len(chains), [0.0] * len(chains)
     for group, own in zip(groups, stages, strict=True):
         state[group] += sum(u.state for u in own)
+        once[group] += sum(u.once for u in own)
     latency = max((transfer.seconds(before[b]) for b in first), default=0.0)
     least = max(chain.work for chain in chains) * 1e-9 or 1e-12
     forward, backward, weight, activation, residual = (
@@ -147,5 +148,4 @@ def divide(
         tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
     )  # fmt: skip
     fixed = tuple(s + chain.workspace + inner for s, chain in zip(state, chains, strict=True))
-    once = max(s * chain.once for s, chain in zip(state, chains, strict=True))
-    return Divided(problem, tuple(state), fixed, once)
+    return Divided(problem, tuple(state), fixed, max(once))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -121,7 +121,8 @@ class _Reader:
     """On one device."""
     _varying: set[ir.Value] = field(default_factory=set)
     """One for each microbatch."""
-    _once: float = 0.0
+    _once: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """By unit."""
     _workspace: float = 0.0
 
     def read(self) -> Chain:
@@ -130,8 +131,7 @@ class _Reader:
         count = 1 + max(unit for _, unit in self._seconds)
         repeats = list(ir.DenseI64ArrayAttr(self.func.attributes[REPEATS])) if REPEATS in self.func.attributes else []
         units = [self._unit(u, count, (repeats or [1] * count)[u]) for u in range(count)]
-        state = sum(u.state for u in units)
-        return Chain(tuple(units), self.microbatches, self._once / state if state else 0.0, self._workspace)
+        return Chain(tuple(units), self.microbatches, self._workspace)
 
     def _fragment(self, op: ir.Operation) -> None:
         phase, unit = phase_of(op), stage_number(op)
@@ -148,7 +148,10 @@ class _Reader:
         read = {v for v in inputs_of(op)}
         self._workspace = max(self._workspace, schedule.peak() - sum(self._bytes[v] for v in read))
         if phase not in VARYING:
-            self._once += seconds
+            each = _by_unit(entry_of(inner), reader.seconds)
+            total = sum(each.values())
+            for at, own in each.items():  # what runs at the same time counts once
+                self._once[at] += own * seconds / total if total else 0.0
             return
         assert unit is not None
         self._seconds[phase, unit] += seconds
@@ -171,7 +174,7 @@ class _Reader:
         crossing = self._size(before & {v for w in range(u + 1, count) for v in self._reads[forward, w]})
         return Unit(
             self._seconds[forward, u], self._seconds[backward, u], self._seconds[weight, u],
-            activation, residual, self._state(u), crossing, repeat,
+            activation, residual, self._state(u), crossing, self._once[u], repeat,
         )  # fmt: skip
 
     def _state(self, u: int) -> float:
@@ -194,3 +197,23 @@ class _Reader:
         others = [v for v in self._bytes if isinstance(v, ir.BlockArgument) and v not in read]
         total = self._size(parameters)
         return self._size(others) / total if total else 0.0
+
+
+def _by_unit(func: ir.Operation, seconds: Callable[[ir.Operation], float]) -> dict[int, float]:
+    """Seconds of the ops of a function by unit.
+
+    Redistributions count where the first op that reads them does, those of results where what they read does.
+    """
+    *ops, _ = (op.operation for op in func.regions[0].blocks[0].operations)
+    unit = {op: own for op in ops if (own := stage_number(op)) is not None}
+    for op in reversed(ops):
+        readers = [u for r in op.results for use in r.uses if (u := unit.get(use.owner.operation)) is not None]
+        if op not in unit and readers:
+            unit[op] = min(readers)
+    found: dict[int, float] = defaultdict(float)
+    for op in ops:
+        if op not in unit:
+            sources = (unit.get(source) for v in op.operands if (source := defining_op(v)) is not None)
+            unit[op] = next((u for u in sources if u is not None), 0)
+        found[unit[op]] += seconds(op)
+    return found

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from pcg.ir import mesh_names, shardings
+from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.clone import clone_mapped
-from pcg.ir.loops import RUNS
-from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, yielded
+from pcg.ir.loops import RUNS, set_runs
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_number, yielded
 from pcg.ir.walk import defining_op, entry_of, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.rewrite.accumulate import MICROBATCHES
 from pcg.rewrite.backward.dataflow import BARRIER
+from pcg.rewrite.staging.assign import REPEATS
 from pcg.rewrite.staging.fragments import VARYING, phase_of
 from pcg.rules.factor import numbers_of
 from pcg.rules.registry import shape
@@ -38,6 +39,8 @@ class StageProgram:
     """Value of the program -> in the function."""
     _leaving: dict[ir.Value, int] = field(init=False)
     """Values that are read on other meshes, or returned -> result of the function."""
+    _writers: dict[ir.Value, tuple[ir.Operation, ir.Operation | ir.Block]] = field(default_factory=dict)
+    """Value of the program -> fragment that computes it, and the op in there."""
     _copies: list[tuple[ir.Operation, ir.Operation]] = field(default_factory=list)
     """(op in a fragment, op of the function)."""
 
@@ -76,7 +79,7 @@ class StageProgram:
             for f in self.fragments:
                 self._clone(f)
             ir.Operation.create("func.return", operands=[self._values[v] for v in results])
-        self._mark_state(inner, results)
+        self._mark_results(inner, results)
 
     def _results(self, computed: set[ir.Value]) -> list[ir.Value]:
         """What is read elsewhere, or returned."""
@@ -99,12 +102,24 @@ class StageProgram:
         }
         for view in list(block.operations)[:-2]:
             copy = mesh_free(clone_mapped(view.operation, values))
-            if phase_of(fragment) in VARYING:
-                copy.attributes[RUNS] = self.func.attributes[MICROBATCHES]
+            set_runs(copy, self._runs(fragment, view.operation))
             self._copies.append((view.operation, copy))
         for inner, outer in zip(yielded(fragment), outputs_of(fragment), strict=True):
             if outer is not None:
                 self._values[outer] = self._array(fragment, outer, values[inner])
+                self._writers[outer] = fragment, inner.owner
+
+    def _runs(self, fragment: ir.Operation, op: ir.Operation | ir.Block, summed: bool = False) -> int:
+        """How often an op of a fragment runs in a step, with those of the layers that its own stands for.
+
+        `summed`: how often the sum of its results over microbatches is taken.
+        """
+        varying = phase_of(fragment) in VARYING
+        count = int(ir.IntegerAttr(self.func.attributes[MICROBATCHES])) if varying and not summed else 1
+        unit = stage_number(fragment) if varying else None if isinstance(op, ir.Block) else stage_number(op.operation)
+        if REPEATS not in self.func.attributes or unit is None:
+            return count
+        return count * int(ir.DenseI64ArrayAttr(self.func.attributes[REPEATS])[unit])
 
     def _array(self, fragment: ir.Operation, outer: ir.Value, value: ir.Value) -> ir.Value:
         """`value`, which leaves `fragment` as `outer`, with shards of one size.
@@ -117,26 +132,34 @@ class StageProgram:
         parts = [n for n in numbers_of(self.mesh) if n > 1]
         if isinstance(value, ir.BlockArgument) or all(n % p == 0 or n < 2 * p for n in shape(value) for p in parts):
             return value
-        attributes = {}
-        if phase_of(fragment) in VARYING:
-            attributes[RUNS] = self.func.attributes[MICROBATCHES]
+        attributes: dict[str, ir.Attribute] = {}
         kinds = {ir.StringAttr(op.attributes["kind"]).value for op in _batches(outer) if "kind" in op.attributes}
         if len(kinds) < 2:
             attributes[PARTIAL] = ir.StringAttr.get(next(iter(kinds or {"sum"})))
         at = value.owner.location
-        return ir.Operation.create(BARRIER, [value.type], [value], attributes=attributes, loc=at).results[0]
+        barrier = ir.Operation.create(BARRIER, [value.type], [value], attributes=attributes, loc=at)
+        set_runs(barrier, self._runs(fragment, value.owner.operation))
+        return barrier.results[0]
 
-    def _mark_state(self, inner: ir.Operation, results: Sequence[ir.Value]) -> None:
-        """Say which results are the next values of arguments: both have one layout."""
+    def _mark_results(self, inner: ir.Operation, results: Sequence[ir.Value]) -> None:
+        """Say which results are the next values of arguments: both have one layout; and how often results leave."""
         returned = list(self.func.regions[0].blocks[0].operations[-1].operands)
         arguments = self.func.regions[0].blocks[0].arguments
         state = {returned[r]: arguments[a] for r, a in state_of(self.func).items()}
         attributes = []
         for v in results:
             argument = self.arguments.get(state[v]) if v in state else None
-            own = {} if argument is None else {STATE: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), argument)}
+            own: dict[str, ir.Attribute] = {} if argument is None else {STATE: emit.i64(argument)}
+            if (runs := self._runs(*self._writers[v], summed=self._is_summed(v))) > 1:
+                own[RUNS] = emit.i64(runs)
             attributes.append(ir.DictAttr.get(own))
         inner.attributes["res_attrs"] = ir.ArrayAttr.get(attributes)
+
+    @staticmethod
+    def _is_summed(value: ir.Value) -> bool:
+        """Whether of a value only the sum over microbatches is read."""
+        readers = [use.owner.operation for use in value.uses]
+        return bool(readers) and all(r.name == "pcg.batch" and "kind" in r.attributes for r in readers)
 
     def take(self) -> dict[ir.Value, ShardSpec]:
         """Give the ops of the fragments, and their boundaries, the layouts of the planned function.

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
-from pcg.ir.loops import RUNS, assumed_iterations, runs_of, trip_count
+from pcg.ir.loops import RUNS, assumed_iterations, result_runs, runs_of, trip_count
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.stages import PHASE, STAGE
 from pcg.rules import rule_for, traits
@@ -63,14 +63,14 @@ class StructureReader:
         found.data = [found.arguments[i] for i in data_of(func, state)]
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
-        for i, value in enumerate(returned):
+        for i, (value, times) in enumerate(zip(returned, map(float, result_runs(func)), strict=True)):
             if i in state and fixed_results[i] is None:
                 node = found.arguments[state[i]]
             else:
                 shape, itemsize, _ = self.reader.describe(value)
-                node = self._node(Decision("result", "result", 1.0, i, shape, itemsize))
+                node = self._node(Decision("result", "result", times, i, shape, itemsize))
             found.results.append(node)
-            self._connect(value, node, 0, 1.0)
+            self._connect(value, node, 0, times)
         kept_in = {j: found.values[returned[i]] for i, j in state.items()}
         donated = {found.arguments[j]: (s.node, s.slot) if (s := kept_in.get(j)) else None for j in donated_of(func)}
         layouts = {node: layout for layout, node in self._arguments.items()}

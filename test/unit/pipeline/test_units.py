@@ -9,11 +9,11 @@ from pcg.pipeline.named import named
 from pcg.pipeline.placement import placement
 from pcg.pipeline.units import Chain, Transfer, Unit, divide
 
-LAYER = Unit(1.0, 2.0, 1.0, 10.0, 4.0, 100.0, 8.0, repeat=8)
+LAYER = Unit(1.0, 2.0, 1.0, 10.0, 4.0, 100.0, 8.0, once=1.0, repeat=8)
 
 
 def _chain(*units: Unit, microbatches: int = 8, workspace: float = 0.0) -> Chain:
-    return Chain(units, microbatches, 0.01, workspace)
+    return Chain(units, microbatches, workspace)
 
 
 def test_equal_stages() -> None:
@@ -48,6 +48,14 @@ def test_the_head_counts_for_the_balance() -> None:
     divided = divide([_chain(LAYER, head)] * 2, placement("linear", 2, 1), Transfer(0, 0))
     assert max(divided.problem.work) == 8 * 24.0  # of 44, and layers of 4
     assert sum(divided.problem.forward) == 11.0 and sum(divided.fixed) == 900.0
+
+
+def test_the_group_with_most_to_update_is_the_last() -> None:
+    """What a step takes once is that of the group that needs most: five layers here, or three and the head."""
+    head = Unit(3.0, 6.0, 3.0, 10.0, 4.0, 100.0, 0.0, once=7.0)
+    divided = divide([_chain(LAYER, head)] * 2, placement("linear", 2, 1), Transfer(0, 0), slack=0.0)
+    assert divided.problem.forward == (5.0, 6.0) and divided.once == 3.0 + 7.0
+    assert _chain(LAYER, head).spread(4, 16).units[1].once == 7.0 / 4
 
 
 def test_stages_of_a_group_add_up() -> None:

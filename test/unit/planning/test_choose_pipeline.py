@@ -63,7 +63,7 @@ def test_two_layers_say_what_six_take(remat: bool) -> None:
     assert ours.makespan == pytest.approx(schedule.makespan, rel=0.15)
     outside = [f for f in (*planned.first, *planned.fragments) if isinstance(f, FragmentProgram)]
     once = [sum(f.seconds for f in outside if f.phase in ("prepare", "update") and f.group == g) for g in range(2)]
-    assert divided.once == pytest.approx(max(once), rel=0.3)
+    assert divided.once == pytest.approx(max(once), rel=0.1)
     memory = max(f + p for f, p in zip(divided.fixed, ours.peaks(), strict=True))
     assert memory == pytest.approx(max(peaks(lower(planned.step(), schedule))), rel=0.3)
 
@@ -111,7 +111,7 @@ def test_layers_that_are_not_left_out() -> None:
     for a, b in zip(few.units, many.units, strict=True):
         assert a.work == pytest.approx(b.work, rel=0.05)
         assert a.activation == b.activation and a.residual == b.residual
-        assert a.state == pytest.approx(b.state)
+        assert a.state == pytest.approx(b.state, rel=0.05)
 
 
 def _choose(program: Program | None = None, **options: Any) -> ChoosePipelinePass:
@@ -184,11 +184,11 @@ def test_on_a_cluster() -> None:
 
 
 def test_groups_of_unlike_sizes_are_found() -> None:
-    """With three layers and a large vocabulary eight devices are better not divided into equal parts."""
+    """With three layers and a large vocabulary two groups of eight devices are better with meshes that are not equal."""
     sizes = {"hidden": 1024, "ffn": 2048, "vocab": 32000, "seq": 512, "batch": 48}
     step, args = llama.shapes("small", layers=3, scan=True, remat=False, **sizes)
     program = jax_program.trace(step, args, {})
-    chosen = _choose(program, devices=8, microbatches=4, schedule="1f1b")
+    chosen = _choose(program, devices=8, groups=2, microbatches=4, schedule="1f1b")
     unlike = [c for c in chosen.candidates if len(set(c.shape)) > 1]
     assert unlike and all(sum(map(size_of, c.shape)) == 8 for c in chosen.candidates)
     alike = min(c.seconds for c in chosen.candidates if len(set(c.shape)) == 1)
