@@ -9,6 +9,7 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.pipeline_choice import pipeline_choice
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh, MeshError
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import placement
@@ -34,7 +35,7 @@ def group_meshes(module: ir.Operation, axis: str) -> tuple[Mesh, ...]:
     try:
         return mesh.along(axis)
     except MeshError as error:
-        raise PcgError(f"groups of devices lie along an axis: {error}", module) from None
+        raise PcgError(f"groups of devices lie along an axis: {error}", entry_of(module)) from None
 
 
 def declare_groups(module: ir.Operation, meshes: Sequence[Mesh]) -> None:
