@@ -230,18 +230,22 @@ def stacked(layers: int, width: int) -> Any:
     return {"b": np.asarray(normal(layers, width)), "w": np.asarray(normal(layers, width, width))}
 
 
+def three_steps(step: Any, start: Any) -> Any:
+    """What three steps of `residual` give, which must be what they give on one device."""
+    x, state, want = np.asarray(normal(8, 8)), start, (start,)
+    for _ in range(3):
+        found = step(state, x)
+        state, want = found[0], jax.jit(residual)(want[0], x)
+    close(found, want)
+    return found
+
+
 def test_slices_of_heterogeneous_meshes(embedded: pcg.Controller) -> None:
     """Stages of one and of several devices: layers stay where their stage is, and the larger slice has more of them."""
     client = embedded.client()
     slices = [client.request({"data": 2}, island="island0"), client.request(1, island="island1")]
     step = pcg.compile(residual, slices, pipeline={"microbatches": 2, "schedule": "zb-h1"}, machine=SLOW_DEVICES)
-    start, x = stacked(6, 8), np.asarray(normal(8, 8))
-    state, want = start, start
-    for _ in range(3):
-        state, value, h = step(state, x)
-        wanted = jax.jit(residual)(want, x)
-        want = wanted[0]
-    close((state, value, h), wanted)
+    state, _, _ = three_steps(step, stacked(6, 8))
     homes = [slices.index(layer.slice) for layer in state["w"].layers]
     assert homes == sorted(homes) and homes.count(0) > homes.count(1) > 0
 
@@ -250,16 +254,11 @@ def test_layers_that_are_stacked_stay_on_their_slices(embedded: pcg.Controller) 
     client = embedded.client()
     slices = [client.request({"data": 2}) for _ in range(2)]
     step = pcg.compile(residual, slices, pipeline={"microbatches": 2, "schedule": "1f1b"}, donate_argnums=0)
-    start, x = stacked(4, 8), np.asarray(normal(8, 8))
-    state, want = start, start
-    for _ in range(3):
-        state, value, h = step(state, x)
-        wanted = jax.jit(residual)(want, x)
-        want = wanted[0]
+    start = stacked(4, 8)
+    state, _, h = three_steps(step, start)
     homes = [slices.index(layer.slice) for layer in state["w"].layers]
     assert homes == sorted(homes) and {*homes} == {0, 1}
     assert state["w"].shape == (4, 8, 8) and len(h.sharding.dims) == 2
-    close((state, value, h), wanted)
     close(start, stacked(4, 8))
     embedded.dispatcher.drain()
     assert len(embedded.dispatcher.store.entries) == 10  # nothing of the steps before

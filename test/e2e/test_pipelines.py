@@ -48,8 +48,12 @@ def pipelined(name: str, stages: int, devices: int, schedule: str, microbatches:
 
 def check(name: str, stages: int, devices: int, schedule: str, microbatches: int) -> Any:
     """Train for five steps, and compare; returns what came out."""
+    return trains(name, pipelined(name, stages, devices, schedule, microbatches))
+
+
+def trains(name: str, program: Any) -> Any:
+    """What five steps of a model give, which must be what they give on one device, in as much memory as planned."""
     _, args, want = model(name)
-    program = pipelined(name, stages, devices, schedule, microbatches)
     got = trained(program, args, STEPS)
     np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)
     assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
@@ -187,17 +191,10 @@ SIZES = {
 )  # fmt: skip
 def test_groups_of_several_sizes(groups: str, schedule: str) -> None:
     """They train as one device does, each on its devices, and those of more devices have more of the work."""
-    step, args, want = model("gpt")
-    program = pcg.compile(
-        step, SIZES[groups], pipeline={"microbatches": 4, "schedule": schedule}, machine=SLOW_DEVICES
-    )  # fmt: skip
-    got = trained(program, args, STEPS)
-    np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)
-    assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
-    assert_trees_close(got[1], want[1], 1e-3, 1e-6)
+    options = {"microbatches": 4, "schedule": schedule}
+    program = pcg.compile(model("gpt")[0], SIZES[groups], pipeline=options, machine=SLOW_DEVICES)
+    trains("gpt", program)
     executable = program.executable
-    for planned, there in zip(peaks(executable.instructions), executable.counted(*args), strict=True):
-        assert there <= planned <= 1.1 * there
     sizes = [m.size for m in executable.program.meshes]
     used = [[d.id for d in g.placed.user_mesh.devices.flat] for g in executable.groups]
     assert used == [list(m.device_ids or ()) for m in program.groups] and list(map(len, used)) == sizes
