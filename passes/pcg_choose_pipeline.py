@@ -10,9 +10,9 @@ class ChoosePipelinePass(ChoosePipeline, Pass):
     several kinds of devices each kind has costs of its own. Where the module declares the meshes @group0, @group1,
     ..., only the rest is chosen. Of loops over layers, the first and the last iteration are planned on the mesh of a
     group, as pcg-place-stages plans it, with what is before and behind the loops. That gives the time of F, B and W,
-    bytes of activations, of what W needs, and of state of each unit; all others between them are like the first one,
-    and count as often as there are such. The units are divided into stages, balanced by their time, and scheduled.
-    What does not fit into the memory of a device is planned again with less; what still does not fit is no candidate.
+    bytes of activations, of what W needs, and of state of each unit; all others between them are like the first one.
+    The units are divided into stages, balanced by their time, and scheduled. What does not fit into the memory of a
+    device is planned again with less; what still does not fit is no candidate.
 
     For every shape, more microbatches are tried, and fewer, as long as that is faster.  The best shape is
     written onto the module: the meshes @group0, @group1, ... and numbers for pcg-microbatch{microbatches=0},

@@ -94,6 +94,5 @@ def result_runs(func: ir.Operation) -> list[int]:
 
 
 def runs_of(op: ir.Operation) -> int:
-    """How often an op runs beside others of its block that run once: as often as there are microbatches, and layers
-    that its own stands for."""
+    """How often an op runs beside others of its block that run once: as often as there are microbatches."""
     return int(ir.IntegerAttr(op.attributes[RUNS]).value) if RUNS in op.attributes else 1

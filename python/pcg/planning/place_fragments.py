@@ -10,12 +10,11 @@ from torch_mlir import ir
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.loops import RUNS, set_runs
-from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_number, yielded
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, yielded
 from pcg.ir.walk import defining_op, entry_of, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.rewrite.accumulate import MICROBATCHES
 from pcg.rewrite.backward.dataflow import BARRIER
-from pcg.rewrite.staging.assign import REPEATS
 from pcg.rewrite.staging.fragments import VARYING, phase_of
 from pcg.rules.factor import numbers_of
 from pcg.rules.registry import shape
@@ -39,8 +38,8 @@ class StageProgram:
     """Value of the program -> in the function."""
     _leaving: dict[ir.Value, int] = field(init=False)
     """Values that are read on other meshes, or returned -> result of the function."""
-    _writers: dict[ir.Value, tuple[ir.Operation, ir.Operation | ir.Block]] = field(default_factory=dict)
-    """Value of the program -> fragment that computes it, and the op in there."""
+    _writers: dict[ir.Value, ir.Operation] = field(default_factory=dict)
+    """Value of the program -> fragment that computes it."""
     _copies: list[tuple[ir.Operation, ir.Operation]] = field(default_factory=list)
     """(op in a fragment, op of the function)."""
 
@@ -102,24 +101,16 @@ class StageProgram:
         }
         for view in list(block.operations)[:-2]:
             copy = mesh_free(clone_mapped(view.operation, values))
-            set_runs(copy, self._runs(fragment, view.operation))
+            set_runs(copy, self._runs(fragment))
             self._copies.append((view.operation, copy))
         for inner, outer in zip(yielded(fragment), outputs_of(fragment), strict=True):
             if outer is not None:
                 self._values[outer] = self._array(fragment, outer, values[inner])
-                self._writers[outer] = fragment, inner.owner
+                self._writers[outer] = fragment
 
-    def _runs(self, fragment: ir.Operation, op: ir.Operation | ir.Block, summed: bool = False) -> int:
-        """How often an op of a fragment runs in a step, with those of the layers that its own stands for.
-
-        `summed`: how often the sum of its results over microbatches is taken.
-        """
-        varying = phase_of(fragment) in VARYING
-        count = int(ir.IntegerAttr(self.func.attributes[MICROBATCHES])) if varying and not summed else 1
-        unit = stage_number(fragment) if varying else None if isinstance(op, ir.Block) else stage_number(op.operation)
-        if REPEATS not in self.func.attributes or unit is None:
-            return count
-        return count * int(ir.DenseI64ArrayAttr(self.func.attributes[REPEATS])[unit])
+    def _runs(self, fragment: ir.Operation) -> int:
+        """How often a fragment runs in a step."""
+        return int(ir.IntegerAttr(self.func.attributes[MICROBATCHES])) if phase_of(fragment) in VARYING else 1
 
     def _array(self, fragment: ir.Operation, outer: ir.Value, value: ir.Value) -> ir.Value:
         """`value`, which leaves `fragment` as `outer`, with shards of one size.
@@ -138,7 +129,7 @@ class StageProgram:
             attributes[PARTIAL] = ir.StringAttr.get(next(iter(kinds or {"sum"})))
         at = value.owner.location
         barrier = ir.Operation.create(BARRIER, [value.type], [value], attributes=attributes, loc=at)
-        set_runs(barrier, self._runs(fragment, value.owner.operation))
+        set_runs(barrier, self._runs(fragment))
         return barrier.results[0]
 
     def _mark_results(self, inner: ir.Operation, results: Sequence[ir.Value]) -> None:
@@ -150,7 +141,7 @@ class StageProgram:
         for v in results:
             argument = self.arguments.get(state[v]) if v in state else None
             own: dict[str, ir.Attribute] = {} if argument is None else {STATE: emit.i64(argument)}
-            if (runs := self._runs(*self._writers[v], summed=self._is_summed(v))) > 1:
+            if (runs := 1 if self._is_summed(v) else self._runs(self._writers[v])) > 1:
                 own[RUNS] = emit.i64(runs)
             attributes.append(ir.DictAttr.get(own))
         inner.attributes["res_attrs"] = ir.ArrayAttr.get(attributes)
