@@ -185,8 +185,8 @@ SIZES = {
 @pytest.mark.parametrize(
     ("groups", "schedule"),
     [
-        ("dicts", "zb-h1"),
-        *(pytest.param(g, s, marks=pytest.mark.slow) for g in SIZES for s in ("1f1b", "interleaved", "zb-v", "auto")),
+        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "interleaved"), ("texts", "auto"),
+        *(pytest.param(g, s, marks=pytest.mark.exhaustive) for g in SIZES for s in ("1f1b", "gpipe", "zb-h2")),
     ],
 )  # fmt: skip
 def test_groups_of_several_sizes(groups: str, schedule: str) -> None:
