@@ -185,7 +185,7 @@ SIZES = {
 @pytest.mark.parametrize(
     ("groups", "schedule"),
     [
-        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "interleaved"), ("texts", "auto"),
+        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "auto"),
         *(pytest.param(g, s, marks=pytest.mark.exhaustive) for g in SIZES for s in ("1f1b", "gpipe", "zb-h2")),
     ],
 )  # fmt: skip
