@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir import emit
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import defining_op
 
@@ -82,7 +83,7 @@ def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> in
 def set_runs(op: ir.Operation, count: int) -> None:
     """Say how often an op runs (see `runs_of`)."""
     if count > 1:
-        op.attributes[RUNS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+        op.attributes[RUNS] = emit.i64(count)
 
 
 def result_runs(func: ir.Operation) -> list[int]:

@@ -58,10 +58,6 @@ class Chain:
         """Seconds of all units, of one microbatch."""
         return sum(u.work * u.repeat for u in self.units)
 
-    @property
-    def state(self) -> float:
-        return sum(u.state * u.repeat for u in self.units)
-
     def spread(self, devices: int, microbatches: int) -> Chain:
         """What no plan on so many times the devices takes less than: all is divided evenly, and nothing is sent.
 

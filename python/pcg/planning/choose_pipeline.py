@@ -185,12 +185,12 @@ class ChoosePipeline(Transformation):
     def _heterogeneous(self, progress: Progress) -> None:
         """Estimate groups of unlike meshes, in the numbers of microbatches of the fastest shapes so far."""
         e = self.estimator
-        meshes = HeterogeneousMeshes(e.profiles, e.ids, self.machine.cluster, e.limit)
+        meshes = HeterogeneousMeshes(e)
         ranked = sorted(self.candidates, key=lambda c: c.seconds)
         for microbatches in [*dict.fromkeys(c.microbatches for c in ranked)][:_COUNTS]:
             even = [size for size in range(1, e.devices) if self._even(size, [microbatches])]
             for size in [size for size in even if size & (size - 1) == 0]:
-                for mesh in meshes.first(size):
+                for mesh in meshes.unplanned(size):
                     progress(f"groups of {size} devices, {len(self.candidates)} candidates")
                     e.plan(mesh, microbatches)
             shapes = [s for s in meshes.shapes(microbatches, even) if self.groups in (0, len(s))]

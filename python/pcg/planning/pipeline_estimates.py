@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.cost.transfers import copy_seconds
 from pcg.layout import Mesh
 from pcg.layout.groups import groups_text, one_after_another
-from pcg.machine import Cluster, Machine
+from pcg.machine import Machine
 from pcg.pipeline.bounds import bounds
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.named import NAMED, named
@@ -166,10 +166,7 @@ class PipelineEstimator:
         return found
 
     def _first_of(self, mesh: Mesh) -> Mesh:
-        """A mesh of one device, of the fastest kind in a group: what several devices do, so many of them do at least.
-
-        Devices of one kind: the first one on the cluster, so that one plan serves all groups of it.
-        """
+        """A mesh of one device of the fastest kind in a group: the first on the cluster, so groups share its plan."""
         cluster = self.machine.cluster
         if cluster is None:
             return Mesh(_ONE, (0,))
@@ -179,7 +176,7 @@ class PipelineEstimator:
 
     def _fewer(self, mesh: Mesh, microbatches: int) -> Chain | None:
         """The plan on a mesh in the most microbatches that divide `microbatches` and are known."""
-        key = mesh.axes, self._kind(mesh)
+        key = mesh.axes, self.kind(mesh)
         known = [m for *of, m, limit in self.profiles if (*of, limit) == (*key, 0) and microbatches % m == 0]
         return self.profiles[*key, max(known), 0.0] if known else None
 
@@ -210,7 +207,7 @@ class PipelineEstimator:
 
     def _fitting(self, meshes: Sequence[Mesh], microbatches: int, methods: Sequence[Method]) -> list[Chain] | None:
         """The units on each group, planned so that they fit; None where they do not."""
-        keys = [(mesh.axes, self._kind(mesh)) for mesh in meshes]
+        keys = [(mesh.axes, self.kind(mesh)) for mesh in meshes]
         first = {key: mesh for key, mesh in zip(reversed(keys), reversed(meshes), strict=True)}
         limits = dict.fromkeys(first, 0.0)
         for _ in range(_TRIES):
@@ -234,14 +231,16 @@ class PipelineEstimator:
                 limits[key] = chain.planned_with(share)
         return None
 
-    def _kind(self, mesh: Mesh) -> str:
+    def kind(self, mesh: Mesh) -> str:
         """The kinds of the devices of a group."""
         cluster = self.machine.cluster
-        return self.machine.device.name if cluster is None else kinds_of(cluster, mesh.device_ids or ())
+        if cluster is None:
+            return self.machine.device.name
+        return "+".join(sorted({cluster.kind_of(d).name for d in mesh.device_ids or ()}))
 
     def plan(self, mesh: Mesh, microbatches: int, limit: float = 0.0) -> Chain | None:
         """The units on a group, whose plan needs at most so many bytes per device (0: any); None: it does not fit."""
-        key = mesh.axes, self._kind(mesh), microbatches, limit
+        key = mesh.axes, self.kind(mesh), microbatches, limit
         if key not in self.profiles:
             try:
                 # One of each unit may need more than a device has where no device has all of them.
@@ -268,11 +267,6 @@ class PipelineEstimator:
 def size_of(axes: Axes) -> int:
     """The number of devices of a mesh."""
     return math.prod(size for _, size in axes)
-
-
-def kinds_of(cluster: Cluster, devices: Sequence[int]) -> str:
-    """The kinds of devices, as text."""
-    return "+".join(sorted({cluster.kind_of(d).name for d in devices}))
 
 
 def suitable(methods: Sequence[Method], groups: int, chain: Chain) -> list[Method]:
