@@ -21,7 +21,7 @@ from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, MeshError
 from pcg.machine import Cluster, DeviceKind, Group, Level
 from pcg.pipeline.instructions import Run, global_order
-from pcg.pipeline.progress import peaks
+from pcg.pipeline.progress import peaks, planned_peaks
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
 
 #: Adam divides by the square root of what may be nearly zero: of the largest change of a parameter in five steps.
@@ -59,8 +59,9 @@ def trains(name: str, program: Any) -> Any:
     assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
     assert_trees_close(got[1], want[1], 1e-3, 1e-6)
     executable = program.executable
-    for planned, there in zip(peaks(executable.instructions), executable.counted(*args), strict=True):
-        assert there <= planned <= 1.1 * there
+    there = executable.counted(*args)
+    assert planned_peaks(executable.instructions) == there
+    assert all(a <= b for a, b in zip(there, peaks(executable.instructions), strict=True))
     return got
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from pcg.pipeline.instructions import Free, Instruction, Instructions, Receive, Run, Send
+from pcg.pipeline.instructions import Free, Instruction, Instructions, Receive, Run, Send, global_order
+from pcg.pipeline.step import Step
 
 
 class Progress:
@@ -62,9 +63,39 @@ def peaks(instructions: Instructions) -> tuple[int, ...]:
     """The most bytes of each device, at any speed of the others: its values, what can be in the channels to it, and the
     workspace of the fragment that it runs.
 
-    Instructions pass `check`.
+    Instructions pass `check`.  With `planned_peaks`, which is no more, one knows what a run in planned order takes.
     """
     return tuple(max(found, default=0) for found in (memory(instructions, d) for d in range(instructions.step.devices)))
+
+
+def planned_peaks(instructions: Instructions) -> tuple[int, ...]:
+    """The most bytes of each device where one thread does the instructions of all in their order: its values, what is
+    in the channels to it, and the workspace of the fragment that it runs."""
+    step = instructions.step
+    size = {b.name: b.bytes for b in step.buffers}
+    target = [t.target for t in step.transfers]
+    now = [sum(size[name] for name, _ in places) for places in instructions.places]
+    most = list(now)
+    for device, what in global_order(instructions):
+        workspace = 0
+        if isinstance(what, Send):
+            # A value has room where it goes to; taking it out of the channel changes nothing.
+            device = what.peer
+            now[device] += size[target[what.tag // step.microbatches]]
+        elif isinstance(what, Run):
+            now[device] += _added(step, size, what)
+            workspace = step.fragment[what.fragment].workspace
+        elif isinstance(what, Free):
+            now[device] -= size[what.buffer]
+        most[device] = max(most[device], now[device] + workspace)
+    return tuple(most)
+
+
+def _added(step: Step, size: dict[str, int], what: Run) -> int:
+    """By how many bytes a run changes what its device has, before anything is freed."""
+    f = step.fragment[what.fragment]
+    sums = sum(size[n] for n in f.accumulates) if what.begins else 0
+    return sum(size[n] for n in f.writes) - sum(size[old] for old, _ in f.aliases) + sums
 
 
 def memory(instructions: Instructions, device: int) -> list[int]:
@@ -83,10 +114,8 @@ def memory(instructions: Instructions, device: int) -> list[int]:
             if isinstance(other, Send) and other.peer == device:
                 flying += size[target[other.tag // step.microbatches]]
         if isinstance(what, Run):
-            f = step.fragment[what.fragment]
-            now += sum(size[n] for n in f.writes) - sum(size[old] for old, _ in f.aliases)
-            now += sum(size[n] for n in f.accumulates) if what.begins else 0
-            found.append(now + flying + f.workspace)
+            now += _added(step, size, what)
+            found.append(now + flying + step.fragment[what.fragment].workspace)
         else:
             found.append(now + flying)
             if isinstance(what, Receive):

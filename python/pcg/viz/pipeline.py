@@ -7,7 +7,7 @@ from pcg.driver.pipelined import PipelineProgram
 from pcg.pipeline.bounds import bounds
 from pcg.pipeline.instructions import Instructions
 from pcg.pipeline.overlap import POST_VALIDATED, SYNCHRONOUS
-from pcg.pipeline.progress import peaks
+from pcg.pipeline.progress import peaks, planned_peaks
 from pcg.pipeline.schedule import Schedule
 from pcg.viz.table import table
 
@@ -32,9 +32,11 @@ def explain(
     header = ["stage", "group", "F us", "B us", "W us", "kept to B MiB", "kept to W MiB"]
     lowest, total = bounds(p), max(p.work)
     groups = []
-    for g, (mesh, most, span) in enumerate(zip(program.meshes, peaks(instructions), schedule.spans(), strict=True)):
+    memory = zip(planned_peaks(instructions), peaks(instructions), strict=True)
+    for g, (mesh, (most, bound), span) in enumerate(zip(program.meshes, memory, schedule.spans(), strict=True)):
         idle = 1 - p.work[g] / span if span else 0.0
-        groups.append([str(g), str(mesh), f"{most / _MIB:.2f}", f"{max(idle, 0.0):.1%}"])
+        cells = [f"{most / _MIB:.2f}", f"{bound / _MIB:.2f}", f"{max(idle, 0.0):.1%}"]
+        groups.append([str(g), str(mesh), *cells])
     lines = [
         f"Pipeline of {program.program.name}: {p.stages} stages on {p.devices} groups, {p.microbatches} microbatches",
         "",
@@ -44,7 +46,7 @@ def explain(
         f" {1e6 * lowest.makespan:.1f}), span {1e6 * schedule.span:.1f} us (bound {1e6 * lowest.span:.1f}); the busiest"
         f" group works {1e6 * total:.1f} us",
         "",
-        table(["group", "mesh", "peak MiB per device", "idle in its span"], groups, right=(0, 2, 3)),
+        table(["group", "mesh", "peak MiB per device", "at any speed", "idle in its span"], groups, right=(0, 2, 3, 4)),
     ]
     if program.updates != SYNCHRONOUS:
         lines += ["", _overlap(program, instructions, single or instructions)]

@@ -18,7 +18,7 @@ from pcg.pipeline.lowering import CAPACITY, lower
 from pcg.pipeline.named import NAMED
 from pcg.pipeline.placement import placement
 from pcg.pipeline.problem import Pipeline
-from pcg.pipeline.progress import memory, peaks
+from pcg.pipeline.progress import memory, peaks, planned_peaks
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
 from support.pipelinerun import interleaved, planned, reference
@@ -54,6 +54,7 @@ def test_named_schedules(name: str, devices: int, chunks: int, microbatches: int
             found = lower(step, s, capacity)
             check(found, peaks(found))
             assert peaks(found) == tuple(counted(found, d) for d in range(devices))
+            assert planned_peaks(found) == counted_in_order(found)
             expected = reference(step)
             assert planned(found) == expected and interleaved(found, microbatches) == expected
             if capacity == CAPACITY:
@@ -92,6 +93,30 @@ def counted(found: Instructions, device: int) -> int:
         if isinstance(what, Run):
             size[place] += step.fragment[what.fragment].workspace
     return max(size)
+
+
+def counted_in_order(found: Instructions) -> tuple[int, ...]:
+    """The peaks of devices another way: values are where slots and channels say that they are."""
+    size = {b.name: b.bytes for b in found.step.buffers}
+    slots = [{slot: size[name] for (name, _), slot in places.items()} for places in found.places]
+    channels: list[dict[int, int]] = [{} for _ in slots]
+    peaks = [sum(own.values()) for own in slots]
+    for device, what in global_order(found):
+        extra = 0
+        if isinstance(what, Run):
+            f = found.step.fragment[what.fragment]
+            extra = f.workspace
+            slots[device] |= {slot: size[n] for n, slot in zip(f.writes, what.writes, strict=True)}
+            slots[device] |= {slot: size[n] for n, slot in zip(f.accumulates, what.accumulates, strict=True)}
+        elif isinstance(what, Send):
+            channels[what.peer][what.tag] = slots[device][what.slot]
+        elif isinstance(what, Receive):
+            slots[device][what.slot] = channels[device].pop(what.tag)
+        elif isinstance(what, Free):
+            del slots[device][what.slot]
+        for d, (own, flying) in enumerate(zip(slots, channels, strict=True)):
+            peaks[d] = max(peaks[d], sum(own.values()) + sum(flying.values()) + (extra if d == device else 0))
+    return tuple(peaks)
 
 
 def in_flight(found: Instructions, device: int) -> list[tuple[str, int, int]]:
@@ -464,6 +489,8 @@ def test_any_schedule(s: Schedule, capacity: int, options: set[str], seed: int) 
     found = lower(step, s, capacity)
     check(found, peaks(found))
     assert peaks(found) == tuple(counted(found, d) for d in range(step.devices))
+    assert planned_peaks(found) == counted_in_order(found)
+    assert all(inner <= most for inner, most in zip(planned_peaks(found), peaks(found), strict=True))
     expected = reference(step)
     assert planned(found) == expected and interleaved(found, seed) == expected
 
