@@ -142,7 +142,7 @@ def main() -> None:
             with uncollected():
                 for name, found in Ordering(args.model, machine, devices, each * devices).rows():
                     if found is None:
-                        print(f"  {name:<10}  does not fit", flush=True)
+                        print(f"  {name:<10}  none: no memory, or fewer sequences in a microbatch than devices", flush=True)
                         continue
                     rate = each * devices / found.seconds
                     first = first or rate
