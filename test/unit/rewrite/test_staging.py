@@ -16,6 +16,8 @@ from pcg.driver.module_program import entry_function
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stage_mesh, stage_number
 from pcg.passes.pipeline import Pipeline
+from pcg.pipeline.partition import partition
+from pcg.rewrite.staging import assign
 from pcg.rewrite.staging.fragments import phase_of
 from pcg.rewrite.staging.outline import fragments_of
 from support.close import assert_close
@@ -111,6 +113,21 @@ def test_a_layer_is_on_one_stage_with_its_gradients_and_its_update() -> None:
     turn = stages.index(3)
     assert stages[:turn] == sorted(stages[:turn])  # forward
     assert [s for s in stages[stages.index(3) + 4 :] if s is not None] == sorted(stages[stages.index(3) + 4 :])[::-1]
+
+
+def test_times_of_positions_are_the_same_to_the_bit_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages that take equally long but for rounding are chosen by it."""
+    found = []
+
+    def spy(seconds: Any, crossing: Any, stages: int) -> tuple[int, ...]:
+        found.append((seconds, crossing))
+        return partition(seconds, crossing, stages)
+
+    monkeypatch.setattr(assign, "partition", spy)
+    for _ in range(6):
+        _, module = prepared(step, arguments())
+        Pipeline("pcg-microbatch{microbatches=2},pcg-assign-stages{stages=4}").run(module)
+    assert len(found) == 6 and all(f == found[0] for f in found)
 
 
 def test_each_fragment_is_on_the_mesh_of_its_group() -> None:

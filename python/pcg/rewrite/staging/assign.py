@@ -113,9 +113,9 @@ class AssignStages(Transformation):
         """Seconds of each position on one device: of its op, and of those of the backward pass that belong to it."""
         reader = ScheduleReader(CostModel(replace(machine, cluster=None), Mesh.of({"one": 1})), func)
         seconds = [0.0] * len(positions.forward)
-        for op in positions.inside:
+        for op in positions.ops:  # in order: a set's would make sums, and with them stages, others in each run
             at = positions.of.get(op)
-            if at is not None and op.name != "pcg.pipeline":
+            if at is not None and op in positions.inside and op.name != "pcg.pipeline":
                 seconds[at] += reader.seconds(op)
         return seconds
 
