@@ -50,7 +50,7 @@ def started() -> Iterator[dict[str, pcg.Controller]]:
         made.close()
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=["processes", pytest.param("ray", marks=pytest.mark.slow)])
 def backend(request: pytest.FixtureRequest) -> str:
     if request.param == "ray":
         request.getfixturevalue("ray_cluster")

@@ -46,7 +46,7 @@ def started() -> Iterator[dict[str, pcg.Controller]]:
         made.close()
 
 
-@pytest.fixture(params=["embedded", "processes", "ray"])
+@pytest.fixture(params=["embedded", "processes", pytest.param("ray", marks=pytest.mark.slow)])
 def backend(request: pytest.FixtureRequest) -> str:
     if request.param == "ray":
         request.getfixturevalue("ray_cluster")
