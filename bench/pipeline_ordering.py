@@ -142,7 +142,8 @@ def main() -> None:
             with uncollected():
                 for name, found in Ordering(args.model, machine, devices, each * devices).rows():
                     if found is None:
-                        print(f"  {name:<10}  none: no memory, or fewer sequences in a microbatch than devices", flush=True)
+                        why = "no memory, or fewer sequences in a microbatch than devices"
+                        print(f"  {name:<10}  none: {why}", flush=True)
                         continue
                     rate = each * devices / found.seconds
                     first = first or rate

@@ -5,8 +5,9 @@
 Per model, mesh (stages x devices per stage) and schedule: the largest error of losses, relative to the loss, and of
 parameters after five steps, relative to the largest change of any (a bias whose gradient is zero but for rounding has
 nothing to be relative to); whether schedules of one placement agree to the bit; the planned peak of memory over what
-arrays take in a run, and the peak at any speed over it, by group, the extremes; microseconds, median, that one thread takes to put the run of a fragment,
-and a transfer, into the queues, beside those of one call of a compiled program of one op on as many devices.
+arrays take in a run, and the peak at any speed over it, by group, the extremes; microseconds, median, that one thread
+takes to put the run of a fragment, and a transfer, into the queues, beside those of one call of a compiled program of
+one op on as many devices.
 The machine is made slow, so that layouts inside of stages are really split.
 """
 
@@ -59,7 +60,7 @@ def measure(name: str, mesh: str, schedule: str, microbatches: int):
     seconds = time.perf_counter() - start
     got = trained(program, args, STEPS)
     there = executable.counted(*args)
-    planned, bound = ratios(planned_peaks(executable.instructions), there), ratios(peaks(executable.instructions), there)
+    planned, bound = (ratios(of(executable.instructions), there) for of in (planned_peaks, peaks))
     params, opt_state, _ = got
     times: dict[str, list[float]] = {}
     for _ in range(5):
