@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pcg.layout import Mesh
 from pcg.pipeline.heterogeneous_groups import Candidate, heterogeneous_groups
@@ -50,26 +52,33 @@ class HeterogeneousMeshes:
         planned = {kind for axes, kind, _, _ in self.estimator.profiles if size_of(axes) == size}
         found: dict[str, Mesh] = {}
         for mesh in self._groups(size):
-            kind = self.estimator.kind(mesh)
-            if kind not in planned and self._is_group(mesh):
+            if mesh is not None and (kind := self.estimator.kind(mesh)) not in planned:
                 found.setdefault(kind, mesh)
         return list(found.values())
 
-    def _groups(self, size: int) -> list[Mesh]:
-        """For each device: it and the next ones."""
-        ids = self.estimator.ids
-        return [Mesh((("data", size),), tuple(ids[begin : begin + size])) for begin in range(len(ids) + 1 - size)]
-
     def _begins(self, size: int, kind: str) -> tuple[bool, ...]:
         """For each device: whether a group of it and the next ones may be, and is of this kind."""
-        found = [self._is_group(mesh) and self.estimator.kind(mesh) == kind for mesh in self._groups(size)]
+        found = [mesh is not None and self.estimator.kind(mesh) == kind for mesh in self._groups(size)]
         return tuple(found + [False] * (size - 1))
 
-    def _is_group(self, mesh: Mesh) -> bool:
-        """Whether the devices of a mesh are in one node, or are all of several."""
-        cluster, own = self.estimator.machine.cluster, mesh.device_ids or ()
-        if cluster is None:
-            return True
-        nodes = {cluster.coordinates(d)[:-1] for d in own}
-        rest = set(self.estimator.ids) - set(own)
-        return len(nodes) == 1 or not any(cluster.coordinates(d)[:-1] in nodes for d in rest)
+    def _groups(self, size: int) -> list[Mesh | None]:
+        """For each device: it and the next ones, if they are in one node, or are all of several."""
+        ids = self.estimator.ids
+        return [self._group(ids[begin : begin + size]) for begin in range(len(ids) + 1 - size)]
+
+    def _group(self, own: Sequence[int]) -> Mesh | None:
+        nodes = Counter(self._node[d] for d in own)
+        if len(nodes) > 1 and any(count < self._used[node] for node, count in nodes.items()):
+            return None
+        return Mesh((("data", len(own)),), tuple(own))
+
+    @cached_property
+    def _node(self) -> dict[int, tuple[int, ...]]:
+        """The node of each device; without a cluster there is one."""
+        cluster = self.estimator.machine.cluster
+        return {d: () if cluster is None else cluster.coordinates(d)[:-1] for d in self.estimator.ids}
+
+    @cached_property
+    def _used(self) -> Counter[tuple[int, ...]]:
+        """How many devices of the pipeline each node has."""
+        return Counter(self._node.values())
