@@ -51,8 +51,11 @@ def check(name: str, stages: int, devices: int, schedule: str, microbatches: int
     return trains(name, pipelined(name, stages, devices, schedule, microbatches))
 
 
-def trains(name: str, program: Any) -> Any:
-    """What five steps of a model give, which must be what they give on one device, in as much memory as planned."""
+def trains(name: str, program: Any, most: float = 1.1) -> Any:
+    """What five steps of a model give, which must be what they give on one device, in as much memory as planned.
+
+    At any speed of the others no group needs more than `most` times as much.
+    """
     _, args, want = model(name)
     got = trained(program, args, STEPS)
     np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)
@@ -61,7 +64,7 @@ def trains(name: str, program: Any) -> Any:
     executable = program.executable
     there = executable.counted(*args)
     assert planned_peaks(executable.instructions) == there
-    assert all(a <= b for a, b in zip(there, peaks(executable.instructions), strict=True))
+    assert all(a <= b <= most * a for a, b in zip(there, peaks(executable.instructions), strict=True))
     return got
 
 
@@ -186,7 +189,7 @@ SIZES = {
 @pytest.mark.parametrize(
     ("groups", "schedule"),
     [
-        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "auto"),
+        ("dicts", "zb-h1"), ("devices", "zb-v"), ("texts", "interleaved"), ("texts", "auto"),
         *(pytest.param(g, s, marks=pytest.mark.exhaustive) for g in SIZES for s in ("1f1b", "gpipe", "zb-h2")),
     ],
 )  # fmt: skip
@@ -194,7 +197,8 @@ def test_groups_of_several_sizes(groups: str, schedule: str) -> None:
     """They train as one device does, each on its devices, and those of more devices have more of the work."""
     options = {"microbatches": 4, "schedule": schedule}
     program = pcg.compile(model("gpt")[0], SIZES[groups], pipeline=options, machine=SLOW_DEVICES)
-    trains("gpt", program)
+    # Interleaved, one device has room in its channels for two values of six devices' batch.
+    trains("gpt", program, 1.25 if schedule == "interleaved" else 1.1)
     executable = program.executable
     sizes = [m.size for m in executable.program.meshes]
     used = [[d.id for d in g.placed.user_mesh.devices.flat] for g in executable.groups]

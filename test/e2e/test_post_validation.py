@@ -143,7 +143,7 @@ def test_planned_memory_of_steps_is_what_is_there(updates: str) -> None:
     there = run.peaks(next(batches(1)))
     steady = program.executable.steady
     for planned, counted, most in zip(planned_peaks(steady), there, peaks(steady), strict=True):
-        assert planned == pytest.approx(counted, rel=0.01) and counted <= most
+        assert planned == counted <= most <= 1.1 * counted
     text = program.explain()
     if updates == "post-validated":
         assert "Updates post-validated: 2 numbers are predicted (" in text and "MiB per device more than one step" in text

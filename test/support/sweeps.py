@@ -27,8 +27,8 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "e2e/test_examples.py::test_bert_large_is_as_long_as_it_should_be": ("True-1000-3000",),
     "e2e/test_examples.py::test_program_is_read_and_normalised": ("bert", "gpt", "resnet", "rnn", "moe", "dlrm", "megatron4"),
     "e2e/test_examples.py::test_shapes_are_those_of_the_arguments": ("bert", "gpt", "resnet", "rnn", "moe", "dlrm", "megatron4"),
-    # What is the same on Ray as in processes, and takes seconds; of test_islands and test_island_processes none is run on
-    # Ray by default, which test_island_ray is.
+    # What is the same on Ray as in processes, and takes seconds. Cases of test_islands and test_island_processes on Ray
+    # are slow where they are written; some of test_island_ray run by default.
     "e2e/test_island_hosts.py::test_training_on_islands_of_several_processes": ("processes",),
     "e2e/test_island_hosts.py::test_layouts_from_processes_to_processes": ("processes-fewer", "processes-from one process"),
     "e2e/test_island_hosts.py::test_slices_that_one_of_the_processes_has": ("processes",),
