@@ -78,8 +78,9 @@ def measure(name: str, mesh: str, schedule: str, microbatches: int):
     return got, row
 
 
-def ratios(bytes_said, there) -> str:
-    found = [a / b for a, b in zip(bytes_said, there, strict=True)]
+def ratios(planned, there) -> str:
+    """The least and the largest of planned bytes over those that are there, by group."""
+    found = [a / b for a, b in zip(planned, there, strict=True)]
     return f"{min(found):.3f}-{max(found):.3f}"
 
 

@@ -63,7 +63,7 @@ def peaks(instructions: Instructions) -> tuple[int, ...]:
     """The most bytes of each device, at any speed of the others: its values, what can be in the channels to it, and the
     workspace of the fragment that it runs.
 
-    Instructions pass `check`.  With `planned_peaks`, which is no more, one knows what a run in planned order takes.
+    Instructions pass `check`.  A run in planned order takes `planned_peaks`, which are no more.
     """
     return tuple(max(found, default=0) for found in (memory(instructions, d) for d in range(instructions.step.devices)))
 

@@ -46,7 +46,7 @@ def explain(
         f" {1e6 * lowest.makespan:.1f}), span {1e6 * schedule.span:.1f} us (bound {1e6 * lowest.span:.1f}); the busiest"
         f" group works {1e6 * total:.1f} us",
         "",
-        table(["group", "mesh", "peak MiB per device", "at any speed", "idle in its span"], groups, right=(0, 2, 3, 4)),
+        table(["group", "mesh", "peak MiB per device", "bound MiB", "idle in its span"], groups, right=(0, 2, 3, 4)),
     ]
     if program.updates != SYNCHRONOUS:
         lines += ["", _overlap(program, instructions, single or instructions)]

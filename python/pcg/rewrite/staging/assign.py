@@ -113,7 +113,7 @@ class AssignStages(Transformation):
         """Seconds of each position on one device: of its op, and of those of the backward pass that belong to it."""
         reader = ScheduleReader(CostModel(replace(machine, cluster=None), Mesh.of({"one": 1})), func)
         seconds = [0.0] * len(positions.forward)
-        for op in positions.ops:  # in order: a set's would make sums, and with them stages, others in each run
+        for op in positions.ops:  # a set's order, and with it the rounding of sums, differs from run to run
             at = positions.of.get(op)
             if at is not None and op in positions.inside and op.name != "pcg.pipeline":
                 seconds[at] += reader.seconds(op)
