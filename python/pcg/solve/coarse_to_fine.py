@@ -126,7 +126,11 @@ class Grouped:
                 return found
         if not effort.closes and found.cost < self.network.limit:
             return found
-        return solve(self.network, known, effort=effort, progress=progress, floor=bound, stop=stop)
+        last = solve(self.network, known, effort=effort, progress=progress, floor=bound, stop=stop)
+        if effort.closes or last.cost < self.network.limit or stop():
+            return last
+        # Only forbidden solutions so far: that there is another one is worth more than a quick answer.
+        return solve(self.network, known, effort=DEFAULT, progress=progress, floor=bound, stop=stop)
 
     def _members(self, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Per node which choices are in groups that are marked."""
