@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch_mlir import ir
@@ -19,11 +20,15 @@ from pcg.solve.effort import EFFORTS, Effort
 from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import widened
 
-#: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
-WORTH = 1e-3
+#: Share of a step that substitutions have to save to be made, by effort.  A choice: of half the gap at which a search
+#: ends, as what they save is found out by planning the program once more.
+WORTH = {"quick": 5e-3, "default": 5e-3, "proof": 1e-3}
 #: Differences of costs that are none, and how many choices are tried at most, in a network of how many entries in all.
-#: Measured: 8e6 entries take 0.1 s.
+#: Measured: one of 2.3e6 entries takes 0.05 s (GPT of 12 layers on 2x4).
 _NOISE, _MOST, _ENTRIES = 1e-6, 200, 2e8
+#: How many edges away from a changed choice layouts change with it.  Measured: 13 changes of GPT on 2x4 cost what they
+#: do with all layouts open, which takes 15 times as long; with 3 edges, three of them cost up to 0.8% more.
+_EDGES = 12
 #: Programs chosen in part whose bounds are computed at most, by effort.  Measured: on 6 V100s the proof for DLRM takes
 #: 2.4 s, that for XDL less than 0.1 s.
 _NODES = {"quick": 0, "default": 0, "proof": 5000}
@@ -32,9 +37,10 @@ _NODES = {"quick": 0, "default": 0, "proof": 5000}
 class JointSearch:
     """The best alternatives of a program, with their layouts.
 
-    With all alternatives fixed the network is that of one program, which takes milliseconds.  So good choices are found
-    by changing some, those of a rule and single ones, as long as that helps; and choices are *probed*: one whose bound
-    is above the best cost is out.  What is left open, if anything is, makes the gap.
+    With all alternatives fixed the network is that of one program, and what a change of some costs is known soon, as
+    layouts far from them stay.  So good choices are found by changing some, those of a rule and single ones, as long as
+    that helps; and choices are *probed*: one whose bound is above the best cost is out.  What is left open, if anything
+    is, makes the gap.
     """
 
     def __init__(
@@ -47,10 +53,11 @@ class JointSearch:
         self._joint = Joint(built.quotient(model), self._nodes)
         self._effort, self._nodes_at_most = EFFORTS[effort], _NODES[effort]
         self._network = self._joint.network()
-        edges = self._network.edges
-        entries = float((edges.size[edges.ei] * edges.size[edges.ej]).sum())
+        self._ends = self._network.edges.ei, self._network.edges.ej
+        entries = float(math.prod(self._network.edges.size[end] for end in self._ends).sum())
         self._most = min(_MOST, int(_ENTRIES / max(1.0, entries)))
         self._known: dict[frozenset[int], Solution] = {}
+        self._near: dict[frozenset[int], Solution] = {}
         classes: dict[int, list[int]] = {}
         for i, n in enumerate(self._nodes):
             classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
@@ -60,11 +67,13 @@ class JointSearch:
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
-        self._root = self._bound(self._all, _Best(start, 1.0))
-        if self._root < (1 - WORTH) * start.cost:
-            self.rewritten = self._used(self._climb(self._every))
-        states = {i: {int(i in self.rewritten), UNUSED} for i in self._every}
-        self.solution = self._proved(self._within(states, self._effort))
+        found = self._climb(self._every)
+        if self._solved(found).cost < (1 - WORTH[effort]) * start.cost:
+            self.rewritten = self._used(found)
+        elif not self._nodes_at_most:
+            self.solution = replace(start, bound=0.0)
+            return
+        self.solution = self._proved(self._within(self._states(self.rewritten), self._effort))
         taken = self._joint.taken(self.solution.x)
         self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
 
@@ -94,11 +103,18 @@ class JointSearch:
         rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
         of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
         changes = [allowed, *of_rule, *(c & allowed for c in self._classes)]
-        starts = [self._climb_from(start, changes) for start in (frozenset[int](), allowed)]
-        return min(starts, key=lambda rewritten: self._solved(rewritten).cost)
+        nothing = frozenset[int]()
+        start = self._solved(nothing)
+        ends = [
+            self._climb_from(nothing, start, changes),
+            self._climb_from(allowed, self._changed(start, nothing, allowed), changes),
+        ]
+        return min((rewritten for rewritten, _ in ends), key=lambda rewritten: self._solved(rewritten).cost)
 
-    def _climb_from(self, best: frozenset[int], changes: Sequence[frozenset[int]]) -> frozenset[int]:
-        cost, improved, tried = self._solved(best).cost, True, 0
+    def _climb_from(
+        self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]]
+    ) -> tuple[frozenset[int], Solution]:
+        improved, tried = True, 0
         while improved and tried < self._most:
             improved = False
             for change in changes:
@@ -106,21 +122,54 @@ class JointSearch:
                     if other == best or tried >= self._most:
                         continue
                     tried += 1
-                    found = self._solved(other)
-                    if found.cost < (1 - _NOISE) * cost:
-                        best, cost, improved = other, found.cost, True
-        return best
+                    solution = self._changed(found, best, other, found.cost)
+                    if solution.cost < (1 - _NOISE) * found.cost:
+                        best, found, improved = other, solution, True
+        return best, found
+
+    def _changed(
+        self, found: Solution, before: frozenset[int], after: frozenset[int], cutoff: float = np.inf
+    ) -> Solution:
+        """Layouts with the alternatives `after`, from those `found` with the ones `before`: the same far from what is
+        changed, but those of ops that only alternatives need.  Any, if none costs less than `cutoff`.
+
+        What is known of `after` from a change of others is taken, so it is looked at once."""
+        known = self._near.get(after)
+        if known is not None and (known.cost < cutoff or known.bound >= cutoff):
+            return known
+        open_ = self._open(self._states(after))
+        free = np.zeros(len(open_), dtype=np.bool_)
+        free[[self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after]] = True
+        for _ in range(_EDGES):
+            reached = free.copy()
+            for here, there in (self._ends, self._ends[::-1]):
+                reached[there[free[here]]] = True
+            free = reached
+        free[list(self._joint.optional)] = True
+        for c in np.flatnonzero(~free).tolist():
+            choice = found.x[c]
+            if open_[c][choice]:
+                open_[c] = np.arange(len(open_[c])) == choice
+        self._near[after] = self._opened(open_, EFFORTS["quick"], cutoff)
+        return self._near[after]
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""
         if rewritten not in self._known:
-            states = {i: {int(i in rewritten), UNUSED} for i in self._every}
-            self._known[rewritten] = self._within(states, EFFORTS["quick"])
+            self._known[rewritten] = self._within(self._states(rewritten), EFFORTS["quick"])
         return self._known[rewritten]
+
+    def _states(self, rewritten: frozenset[int]) -> dict[int, Collection[int]]:
+        return {i: {int(i in rewritten), UNUSED} for i in self._every}
 
     def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:
         """The best solution in which alternatives, by number, are in one of these states."""
-        open_ = self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
+        return self._opened(self._open(states), effort, cutoff)
+
+    def _open(self, states: Mapping[int, Collection[int]]) -> list[np.ndarray]:
+        return self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
+
+    def _opened(self, open_: list[np.ndarray], effort: Effort, cutoff: float = np.inf) -> Solution:
         found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
         return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
 
@@ -136,7 +185,8 @@ class JointSearch:
         the dual ascent, and a program of which everything is chosen is solved.
         """
         found = _Best(best, 1 - self._effort.good)
-        states, least, count, leaves = self._all, self._root, 1, np.inf
+        states, count, leaves = self._all, 1, np.inf
+        least = root = self._bound(states, found)
         if least < found.enough and self._nodes_at_most:
             states = self._probed(states, found)
         heap = [(least, 0, states)] if all(states.values()) else []
@@ -153,7 +203,7 @@ class JointSearch:
                 child = {**states, open_[0]: frozenset((state,))}
                 heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
         # What was ruled out has a bound that is good enough.
-        bound = max(self._root, min(found.enough, leaves, heap[0][0] if heap else np.inf))
+        bound = max(root, min(found.enough, leaves, heap[0][0] if heap else np.inf))
         return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
 
     @property

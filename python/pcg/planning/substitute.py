@@ -98,7 +98,7 @@ class Substitute(Transformation):
         effort = EFFORTS[self.effort]
         before = _seconds(module, model, effort)
         taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
-        if after > (1 - WORTH) * before:
+        if after > (1 - WORTH[self.effort]) * before:
             return
         saved = search.saved(taken)
         places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)

@@ -51,15 +51,17 @@ class Joint:
         ]
         self.quotient = replace(q, graph=Graph(nodes, q.graph.edges))
         class_of = self.quotient.class_of
-        self._optional = {class_of[n] for n in optional}
+        self.optional = frozenset(class_of[n] for n in optional)
+        """Classes that a program can do without."""
         self._choosing = {class_of[n] for n in self.alternatives}
         self._choices = [self._of(c) for c in range(self.quotient.classes)]
+        self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
 
     def _of(self, c: int) -> _Choices:
         count = len(self.quotient.tables[c])
         operands = 2 if c in self._choosing else 1
         strategy, operand = np.tile(np.arange(count), operands), np.repeat(np.arange(operands), count)
-        if c in self._optional:
+        if c in self.optional:
             strategy, operand = np.append(strategy, UNUSED), np.append(operand, 0)
         return _Choices(strategy, operand)
 
@@ -68,7 +70,7 @@ class Joint:
         q = self.quotient
         own = [self._own(c, seconds) for c, seconds in enumerate(q.unary())]
         links = EdgeList(list(map(len, own)))
-        changed = self._choosing | self._optional
+        changed = self._choosing | self.optional
         for e, found in q.costed_edges():
             if not {e.src, e.dst} & changed and e.src != e.dst:
                 if found is not None:
@@ -105,16 +107,16 @@ class Joint:
     def open(self, states: Mapping[int, Collection[int]]) -> list[np.ndarray]:
         """Which choices are open where alternatives, by node, take one operand of several, or `UNUSED` for none."""
         class_of = self.quotient.class_of
-        open_ = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
+        open_ = list(self._every)
         for c, allowed in {class_of[n]: a for n, a in states.items()}.items():
             choices = self._choices[c]
             state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
-            open_[c] &= np.isin(state, list(allowed))
+            open_[c] = np.isin(state, list(allowed))
         return open_
 
     def states(self, node: int) -> frozenset[int]:
         """What may be taken of alternatives."""
-        optional = self.quotient.class_of[node] in self._optional
+        optional = self.quotient.class_of[node] in self.optional
         return frozenset((0, 1, UNUSED) if optional else (0, 1))
 
     def taken(self, x: Sequence[int]) -> dict[int, int]:
