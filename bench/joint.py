@@ -4,11 +4,12 @@
   python -m bench.joint --models llama3_8b --cluster dgx-h100 --devices 64
   python -m bench.joint --models xdl --unity            with Unity's backtracking beside it
 
-Every side plans the same training step, traced from shapes, on the same mesh (that of `pcg-choose-mesh`, or --mesh), by
-`pcg-select`, whose plans are simulated:
+Every side plans the same training step, traced from shapes, by `pcg-select`, whose plans are simulated, from the mesh
+of `pcg-choose-mesh` for the program as it is, or only on --mesh:
 
   parallel     the program as it is
-  sequential   rewritten first to what is fastest on one device (`pcg-substitute` there), then parallelised
+  sequential   rewritten first to what is fastest on one device (`pcg-substitute` there), then parallelised, from the
+               mesh that is chosen for the new program
   joint        `pcg-substitute` on the mesh; pcg-select takes the original if that is faster by simulation
   unity        with --unity, by Unity's backtracking over the same rules (`pcg-substitute{algorithm=unity}`), with its
                dynamic program inside, then parallelised
@@ -101,10 +102,9 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
             shardings.set_mesh(module, Mesh.parse(args.mesh))
         _run(module, pipelines.prepare(settings))
         single = clone_module(module)
-        choose = [] if args.mesh else pipelines.choose(settings)
-        _run(module, [*choose, *pipelines.refine()])
+        _run(module, _meshed(args, settings))
         mesh = shardings.mesh_of(module)
-        found = {side: _side(side, module, single, settings, args.budget) for side in sides}
+        found = {side: _side(side, module, single, args, settings) for side in sides}
     joint = found["joint"]
     ratio = [f"{found[s].seconds / joint.seconds:.2f}" for s in ("parallel", "sequential")]
     searches = [f"{joint.search:.1f}", *([f"{found['unity'].search:.1f}"] if args.unity else [])]
@@ -114,7 +114,12 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
             f"{', '.join(estimates)} | {joint.rules}{joint.said} |")
 
 
-def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, budget: int) -> Side:
+def _meshed(args: argparse.Namespace, settings: Settings) -> list[Pass]:
+    """What gives a program its mesh."""
+    return [*([] if args.mesh else pipelines.choose(settings)), *pipelines.refine()]
+
+
+def _side(side: str, module: ir.Module, single: ir.Module, args: argparse.Namespace, settings: Settings) -> Side:
     copy, found = clone_module(module), Side()
     machine = settings.machine
     assert machine is not None
@@ -124,11 +129,12 @@ def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, b
         shardings.set_mesh(alone, Mesh.of({"one": 1}))
         _run(alone, [SubstitutePass(machine=Machine(machine.device))])
         if options := forget(alone.operation):
-            passes = [SubstitutePass.from_options(options)]
+            copy = clone_module(single)
+            passes = [SubstitutePass.from_options(options), *_meshed(args, settings)]
     elif side == "joint":
         passes = pipelines.substitute(settings)
     elif side == "unity":
-        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=machine)]
+        passes = [SubstitutePass(algorithm="unity", budget=args.budget, machine=machine)]
     start = time.perf_counter()
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start

@@ -10,21 +10,26 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from torch_mlir import ir
 
 import pcg
 from bench.zoo import ZOO
 from pcg.baselines import plans
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
-from pcg.machine import Machine, mapping
+from pcg.machine import Cluster, Machine, mapping
 from pcg.machine.curve import Curve
 from pcg.machine.profile import Profile
+from pcg.passes import pipelines
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning.attempt import Candidate
+from pcg.planning.rewritten import SUBSTITUTIONS
 from pcg.simulate import simulate
 from support.training import assert_trees_close, mlp
 
@@ -177,6 +182,31 @@ def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
     promised = compiled.cost.seconds
     assert promised == pytest.approx(compiled.simulate().seconds, rel=1e-9)
     assert min(a.seconds for a in compiled.cost.alternatives if a.fits) >= promised
+
+
+def test_a_program_is_also_planned_on_the_mesh_that_is_best_when_it_is_rewritten() -> None:
+    """XDL on 8 V100s: as it is on one axis of 8, with updates of rows only on 4x2."""
+    machine = Machine.of(Cluster.preset("summit", nodes=2).take(8))
+    settings = pipelines.Settings(machine)
+    step, args = ZOO["xdl"].shapes(8)
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), "xdl")
+    Pipeline(pipelines.prepare(settings)).run(module)
+    bare = clone_module(module)
+    Pipeline([*pipelines.choose(settings), *pipelines.refine()]).run(module)
+    first = shardings.mesh_of(module)
+    assert first is not None
+    Pipeline(pipelines.substitute(settings)).run(module)
+    options = module.operation.attributes[SUBSTITUTIONS]
+    Pipeline([SubstitutePass.from_options(ir.StringAttr(options).value), *pipelines.choose(settings)]).run(bare)
+    second = shardings.mesh_of(bare)
+    assert second is not None and second.origin != first.origin
+    select = SelectPass(machine=machine, candidates="search", relinked=0)
+    Pipeline([select]).run(module)
+    found = {c.name: c.seconds for c in select.tried}
+    there = [seconds for name, seconds in found.items() if name.endswith(f" on {second.origin}")]
+    here = [seconds for name, seconds in found.items() if " on " not in name]
+    assert there and here and min(there) < min(here)
+    assert select.chosen is not None and select.chosen.seconds == min(found.values())
 
 
 def test_where_devices_share_processors_the_reports_say_what_the_choice_was_made_by() -> None:

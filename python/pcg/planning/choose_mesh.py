@@ -135,7 +135,7 @@ class ChooseMesh(Transformation):
         best = math.inf
         if len(candidates) > 1:
             with Progress(True, "pcg-choose-mesh") as progress, Workers(module, self.jobs) as workers:
-                best = self._best(module, candidates, progress, workers)
+                best = self._best(candidates, progress, workers)
         else:
             self.chosen = candidates[0]
         assert self.chosen is not None
@@ -159,10 +159,19 @@ class ChooseMesh(Transformation):
         assert cluster is not None
         return mapping.device_mappings(cluster, mesh)
 
+    def best(self, progress: Callable[[str], None], workers: Workers) -> Mesh:
+        """The best mesh for the program of `workers`, whatever mesh that has.
+
+        Raises:
+          PcgError: no candidate has a plan.
+        """
+        self._best(list(self._candidates(None)), progress, workers)
+        assert self.chosen is not None
+        return self.chosen.mesh
+
     def _best(
-        self, module: ir.Operation, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None],
-        workers: Workers,
-    ) -> float:  # fmt: skip
+        self, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None], workers: Workers
+    ) -> float:
         """Choose among several candidates; seconds of the best one's plan, infinite if none fits as it is."""
         found = self._estimates(candidates, progress, workers)
         self.bound = min(e.bound for e in found)

@@ -16,7 +16,7 @@ from pcg.search.build import Builder
 from pcg.search.joint import UNUSED, Joint
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
-from pcg.solve.effort import EFFORTS, Effort
+from pcg.solve.effort import EFFORTS, QUICK, Effort
 from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import widened
 
@@ -28,7 +28,12 @@ WORTH = {"quick": 5e-3, "default": 5e-3, "proof": 1e-3}
 _NOISE, _MOST, _ENTRIES = 1e-6, 200, 2e8
 #: How many edges away from a changed choice layouts change with it.  Measured: 13 changes of GPT on 2x4 cost what they
 #: do with all layouts open, which takes 15 times as long; with 3 edges, three of them cost up to 0.8% more.
-_EDGES = 12
+#: They do only of so many per changed choice: with more, a search for DLRM with 26 tables takes three times as long and
+#: finds the same.
+_EDGES, _NEAR = 12, 150
+#: Of programs that are compared.  Measured: plans of GPT on 2x4 and of every program tried for it cost the same as with
+#: `QUICK`, in two thirds of the time.
+_TRIED = replace(QUICK, gap=2e-2, good=2e-2, brief=True)
 #: Programs chosen in part whose bounds are computed at most, by effort.  Measured: on 6 V100s the proof for DLRM takes
 #: 2.4 s, that for XDL less than 0.1 s.
 _NODES = {"quick": 0, "default": 0, "proof": 5000}
@@ -67,7 +72,7 @@ class JointSearch:
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
-        found = self._climb(self._every)
+        found = self._climb()
         if self._solved(found).cost < (1 - WORTH[effort]) * start.cost:
             self.rewritten = self._used(found)
         elif not self._nodes_at_most:
@@ -84,11 +89,18 @@ class JointSearch:
         """By rule of these alternatives, how many seconds more a step takes without it."""
         cost = self._solved(rewritten).cost
         # The climb may find something better on its way; then the rule saves nothing.
-        return {name: max(0.0, self._solved(self.without(name)).cost - cost) for name in self._names_of(rewritten)}
+        return {
+            name: max(0.0, self._solved(self.without(name, rewritten)).cost - cost)
+            for name in self._names_of(rewritten)
+        }
 
-    def without(self, name: str) -> frozenset[int]:
-        """The best alternatives that are found among those of other rules."""
-        return self._used(self._climb(frozenset(i for i in self._every if self._names[i] != name)))
+    def without(self, name: str, rewritten: frozenset[int]) -> frozenset[int]:
+        """The best alternatives that are found among those of other rules, beginning with those of them that are
+        `rewritten`."""
+        others = frozenset(i for i in self._every if self._names[i] != name)
+        start = self._changed(self._solved(rewritten), rewritten, rewritten & others)
+        best, _ = self._climb_from(rewritten & others, start, self._changes(others))
+        return self._used(best)
 
     def doubtful(self, share: float) -> list[str]:
         """The rules that are used and save less than this share of a step, those that save least first."""
@@ -98,18 +110,19 @@ class JointSearch:
     def _names_of(self, rewritten: frozenset[int]) -> list[str]:
         return list(dict.fromkeys(self._names[i] for i in sorted(rewritten)))
 
-    def _climb(self, allowed: frozenset[int]) -> frozenset[int]:
-        """The best choice that is found among those that are `allowed`, from none of them and from all."""
+    def _climb(self) -> frozenset[int]:
+        """The best choice that is found, from nothing and from everything."""
+        changes, nothing = self._changes(self._every), frozenset[int]()
+        start = self._solved(nothing)
+        every = self._changed(start, nothing, self._every)
+        ends = [self._climb_from(nothing, start, changes), self._climb_from(self._every, every, changes)]
+        return min((rewritten for rewritten, _ in ends), key=lambda rewritten: self._solved(rewritten).cost)
+
+    def _changes(self, allowed: frozenset[int]) -> list[frozenset[int]]:
+        """What is changed together, of what is `allowed`: everything, what a rule made, what is one choice."""
         rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
         of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
-        changes = [allowed, *of_rule, *(c & allowed for c in self._classes)]
-        nothing = frozenset[int]()
-        start = self._solved(nothing)
-        ends = [
-            self._climb_from(nothing, start, changes),
-            self._climb_from(allowed, self._changed(start, nothing, allowed), changes),
-        ]
-        return min((rewritten for rewritten, _ in ends), key=lambda rewritten: self._solved(rewritten).cost)
+        return [allowed, *of_rule, *(c & allowed for c in self._classes)]
 
     def _climb_from(
         self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]]
@@ -140,23 +153,30 @@ class JointSearch:
         open_ = self._open(self._states(after))
         free = np.zeros(len(open_), dtype=np.bool_)
         free[[self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after]] = True
+        most = _NEAR * int(free.sum())
         for _ in range(_EDGES):
+            if int(free.sum()) >= most:
+                break
             reached = free.copy()
             for here, there in (self._ends, self._ends[::-1]):
                 reached[there[free[here]]] = True
             free = reached
         free[list(self._joint.optional)] = True
-        for c in np.flatnonzero(~free).tolist():
-            choice = found.x[c]
-            if open_[c][choice]:
-                open_[c] = np.arange(len(open_[c])) == choice
-        self._near[after] = self._opened(open_, EFFORTS["quick"], cutoff)
+        near = np.flatnonzero(free).tolist()
+        rest = self._network.conditioned(found.x, near)
+        elsewhere = found.cost - rest.cost([found.x[c] for c in near])
+        masks = [open_[c] for c in near]
+        solved = solve(rest.restrict(masks), effort=_TRIED, cutoff=cutoff - elsewhere)
+        x = list(found.x)
+        for c, choice in zip(near, widened(masks, solved.x), strict=True):
+            x[c] = choice
+        self._near[after] = Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
         return self._near[after]
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""
         if rewritten not in self._known:
-            self._known[rewritten] = self._within(self._states(rewritten), EFFORTS["quick"])
+            self._known[rewritten] = self._within(self._states(rewritten), _TRIED)
         return self._known[rewritten]
 
     def _states(self, rewritten: frozenset[int]) -> dict[int, Collection[int]]:
@@ -164,14 +184,12 @@ class JointSearch:
 
     def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:
         """The best solution in which alternatives, by number, are in one of these states."""
-        return self._opened(self._open(states), effort, cutoff)
+        open_ = self._open(states)
+        found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
+        return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
 
     def _open(self, states: Mapping[int, Collection[int]]) -> list[np.ndarray]:
         return self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
-
-    def _opened(self, open_: list[np.ndarray], effort: Effort, cutoff: float = np.inf) -> Solution:
-        found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
-        return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
 
     def _used(self, rewritten: frozenset[int]) -> frozenset[int]:
         """Those of them whose results something reads."""
@@ -222,7 +240,7 @@ class JointSearch:
         return left
 
     def _bound(self, states: _States, found: _Best) -> float:
-        return self._of(states, EFFORTS["quick"], found.best.cost).bound
+        return self._of(states, QUICK, found.best.cost).bound
 
     def _of(self, states: _States, effort: Effort, cutoff: float = np.inf) -> Solution:
         return self._within({i: allowed for c, allowed in states.items() for i in c}, effort, cutoff)

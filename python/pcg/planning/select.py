@@ -27,13 +27,13 @@ from pcg.machine import Machine, mapping
 from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Common, Draft, SearchAttempt
 from pcg.planning.baseline import suitable
 from pcg.planning.baseline_drafts import BaselineDrafts, Unfit
-from pcg.planning.choose_mesh import CHOSEN, unity_meshes
+from pcg.planning.choose_mesh import CHOSEN, ChooseMesh, unity_meshes
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.overlaps import searches
 from pcg.planning.progress import Progress
 from pcg.planning.relink import Relink
-from pcg.planning.rewritten import forget, original_of
+from pcg.planning.rewritten import SUBSTITUTIONS, forget, original_of
 from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
@@ -304,12 +304,21 @@ class Select(Transformation):
         others = (d for d in fitting if d.mesh.origin != mesh.origin and d.seconds <= near * fitting[0].seconds)
         best = next(others, None)
         line = Mesh.of({"d0": mesh.size}, mesh.device_ids and sorted(mesh.device_ids))
-        for other in (best.mesh if best is not None else None, line):
+        rewritten = self._for_rewritten(mesh.size) if SUBSTITUTIONS in module.attributes else None
+        for other in (best.mesh if best is not None else None, line, rewritten):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
                 self._searches(other.origin, f" on {other.origin}")
         for a, p in unity:
             self._take(a, p)
+
+    def _for_rewritten(self, devices: int) -> Mesh | None:
+        """The mesh for a program whose mesh was chosen before it was rewritten, if there is any."""
+        choose = ChooseMesh(devices, memory_limit=self.memory_limit, machine=self.machine, refine=self.refine)
+        try:
+            return choose.best(self._progress, self._workers)
+        except PcgError:
+            return None
 
     def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
         """Draft baselines, each on its mesh, or on that mesh in the best of several mappings."""

@@ -171,7 +171,7 @@ def _chosen(
 
     best = program(search.rewritten)
     for name in search.doubtful(_DOUBTFUL):
-        others = search.without(name)
+        others = search.without(name, search.rewritten)
         if others and others != best[0]:
             best = min(best, program(others), key=lambda p: p[2])
     return best

@@ -236,22 +236,9 @@ def completed(network: Network, known: Mapping[int, int]) -> list[int]:
     """A solution of `network` with the choices that are `known`: exact elimination, then greedy on the core."""
     if not known:
         return _eliminated(network)
-    network.settle()
     out = [known.get(n, 0) for n in range(len(network.unary))]
     open_ = [n for n in range(len(out)) if n not in known]
-    place = {n: i for i, n in enumerate(open_)}
-    rest = Network()
-    for n in open_:
-        unary = network.unary[n].copy()
-        for m, costs in network.pair[n].items():
-            if m not in place:
-                unary += costs[:, out[m]]
-        rest.add(unary)
-    for n in open_:
-        for m, costs in network.pair[n].items():
-            if m in place and n < m:
-                rest.connect(place[n], place[m], costs)
-    rest.unit = network.unit  # a part of what costs no more than that
+    rest = network.conditioned(out, open_)
     for n, k in zip(open_, _eliminated(rest), strict=True):
         out[n] = k
     return out

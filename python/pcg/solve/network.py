@@ -176,6 +176,27 @@ class Network:
         unary = [u[k] for u, k in zip(self.unary, kept, strict=True)]
         return Network.of_edges(unary, edges.restrict(kept), self.unit)
 
+    def conditioned(self, x: Sequence[int], free: Sequence[int]) -> Network:
+        """The network of the variables `free`, with what edges to others cost for their choices in `x`.
+
+        What the others cost without these is left out.
+        """
+        self.settle()
+        place = {n: i for i, n in enumerate(free)}
+        rest = Network()
+        for n in free:
+            unary = self.unary[n].copy()
+            for m, costs in self.pair[n].items():
+                if m not in place:
+                    unary += costs[:, x[m]]
+            rest.add(unary)
+        for n in free:
+            for m, costs in self.pair[n].items():
+                if m in place and n < m:
+                    rest.connect(place[n], place[m], costs)
+        rest.unit = self.unit  # a part of what costs no more than that
+        return rest
+
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
         limit = self.limit

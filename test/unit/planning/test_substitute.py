@@ -28,7 +28,7 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
-from pcg.planning import substitute
+from pcg.planning import joint_search, substitute
 from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import applied_rules, forget
 from pcg.planning.substitute import Substitute
@@ -464,6 +464,53 @@ def test_the_search_finds_what_is_best(name: str, mesh: str, effort: str) -> Non
         for saved in search.saved(search.rewritten).values():
             assert saved >= -EFFORTS[effort].good * cost
     assert search.rewritten <= frozenset(range(count))
+
+
+def deep(x: Any, layers: Any, chains: Any) -> Any:
+    """Of many layers two have a chain of products, with a narrow matrix last: from the right it is less work."""
+    for i, w in enumerate(layers):
+        x = jnp.tanh(x @ w)
+        if i in chains:
+            y, z, u = chains[i]
+            x = jnp.tanh((x @ y) @ z) @ u
+    return x
+
+
+def searched_deep(monkeypatch: pytest.MonkeyPatch) -> tuple[JointSearch, list[int]]:
+    """The joint search of a deep program, and how many layouts it has looked for at a time."""
+    sizes: list[int] = []
+
+    def counted(network: Any, **options: Any) -> Any:
+        sizes.append(len(network.unary))
+        return solve(network, **options)
+
+    monkeypatch.setattr(joint_search, "solve", counted)
+    chains = {i: (normal(64, 64), normal(64, 4), normal(4, 64)) for i in (3, 116)}
+    text = jax.jit(deep).lower(normal(64, 64), [normal(64, 64)] * 120, chains).as_text()
+    module = load_module(text, make_context(), "deep")
+    with module.context, ir.Location.unknown():
+        shardings.set_mesh(module.operation, Mesh.parse("x=2,y=2"))
+        func = entry_of(module.operation)
+        saturation = Saturation(func, rules_for((), only_exact=False))
+        saturation.run()
+    model = cost_model(module.operation, Machine.default(), planned_mesh(module.operation))
+    return JointSearch(func, saturation.alternatives, model, "default"), sizes
+
+
+def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, sizes = searched_deep(monkeypatch)
+    every = len(search._network.unary)
+    assert len(search.rewritten) == 4
+    assert sum(size == every for size in sizes) <= 4, "all layouts are looked for too often"
+    assert sorted(sizes)[len(sizes) // 2] < every
+    for alternatives, found in search._near.items():
+        assert search._network.cost(found.x) == pytest.approx(found.cost, rel=1e-9)
+        open_ = search._open(search._states(alternatives))
+        assert all(mask[choice] for mask, choice in zip(open_, found.x, strict=True))
+        # Far or near: as if all layouts had been looked for, unless a bound has shown that it is no better.
+        exact = search._within(search._states(alternatives), EFFORTS["proof"])
+        assert exact.bound * (1 - NOISE) <= found.cost
+        assert found.bound <= exact.cost * (1 + NOISE) or found.cost <= 1.01 * exact.cost
 
 
 def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

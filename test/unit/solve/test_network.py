@@ -88,6 +88,19 @@ def test_restriction_leaves_costs_as_they_are(network: Network, data: st.DataObj
 
 @given(networks(), st.data())
 @settings(max_examples=50, deadline=None)
+def test_a_conditioned_network_has_the_costs_that_its_variables_change(network: Network, data: st.DataObject) -> None:
+    plan = st.tuples(*(st.integers(0, len(u) - 1) for u in network.unary))
+    x, y = data.draw(plan), data.draw(plan)
+    free = sorted(data.draw(st.sets(st.integers(0, len(x) - 1))))
+    rest = network.conditioned(x, free)
+    assert list(map(len, rest.unary)) == [len(network.unary[i]) for i in free]
+    found = rest.cost([y[i] for i in free]) - rest.cost([x[i] for i in free])
+    difference = network.difference(x, [(i, y[i]) for i in free if y[i] != x[i]])
+    assert found == pytest.approx(difference, abs=1e-12 * network.forbidden)
+
+
+@given(networks(), st.data())
+@settings(max_examples=50, deadline=None)
 def test_difference(network: Network, data: st.DataObject) -> None:
     plan = st.tuples(*(st.integers(0, len(u) - 1) for u in network.unary))
     x, y = data.draw(plan), data.draw(plan)
