@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,9 +22,9 @@ from pcg.solve.network import widened
 #: Share of a step that substitutions have to save to be made, by effort.  A choice: of half the gap at which a search
 #: ends, as what they save is found out by planning the program once more.
 WORTH = {"quick": 5e-3, "default": 5e-3, "proof": 1e-3}
-#: Differences of costs that are none, and how many choices are tried at most, in a network of how many entries in all.
-#: Measured: one of 2.3e6 entries takes 0.05 s (GPT of 12 layers on 2x4).
-_NOISE, _MOST, _ENTRIES = 1e-6, 200, 2e8
+#: Differences of costs that are none, and how many choices are tried at most, with layouts of how many ops in all.
+#: Measured: 16,000 layouts take a second (DLRM with 26 tables on 2x4).
+_NOISE, _MOST, _LAYOUTS = 1e-6, 200, 100_000
 #: How many edges away from a changed choice layouts change with it.  Measured: 13 changes of GPT on 2x4 cost what they
 #: do with all layouts open, which takes 15 times as long; with 3 edges, three of them cost up to 0.8% more.
 #: They do only of so many per changed choice: with more, a search for DLRM with 26 tables takes three times as long and
@@ -59,8 +58,8 @@ class JointSearch:
         self._effort, self._nodes_at_most = EFFORTS[effort], _NODES[effort]
         self._network = self._joint.network()
         self._ends = self._network.edges.ei, self._network.edges.ej
-        entries = float(math.prod(self._network.edges.size[end] for end in self._ends).sum())
-        self._most = min(_MOST, int(_ENTRIES / max(1.0, entries)))
+        self._tried = 0
+        """Layouts that were looked for in all."""
         self._known: dict[frozenset[int], Solution] = {}
         self._near: dict[frozenset[int], Solution] = {}
         classes: dict[int, list[int]] = {}
@@ -127,12 +126,12 @@ class JointSearch:
     def _climb_from(
         self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]]
     ) -> tuple[frozenset[int], Solution]:
-        improved, tried = True, 0
-        while improved and tried < self._most:
+        improved, tried, most = True, 0, self._tried + _LAYOUTS
+        while improved:
             improved = False
             for change in changes:
                 for other in (best | change, best - change):
-                    if other == best or tried >= self._most:
+                    if other == best or tried >= _MOST or self._tried >= most:
                         continue
                     tried += 1
                     solution = self._changed(found, best, other, found.cost)
@@ -163,6 +162,7 @@ class JointSearch:
             free = reached
         free[list(self._joint.optional)] = True
         near = np.flatnonzero(free).tolist()
+        self._tried += len(near)
         rest = self._network.conditioned(found.x, near)
         elsewhere = found.cost - rest.cost([found.x[c] for c in near])
         masks = [open_[c] for c in near]
