@@ -134,21 +134,19 @@ class JointSearch:
                     if other == best or tried >= _MOST or self._tried >= most:
                         continue
                     tried += 1
-                    solution = self._changed(found, best, other, found.cost)
+                    solution = self._changed(found, best, other)
                     if solution.cost < (1 - _NOISE) * found.cost:
                         best, found, improved = other, solution, True
         return best, found
 
-    def _changed(
-        self, found: Solution, before: frozenset[int], after: frozenset[int], cutoff: float = np.inf
-    ) -> Solution:
+    def _changed(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
         """Layouts with the alternatives `after`, from those `found` with the ones `before`: the same far from what is
-        changed, but those of ops that only alternatives need.  Any, if none costs less than `cutoff`.
+        changed, but those of ops that only alternatives need.
 
-        What is known of `after` from a change of others is taken, so it is looked at once."""
-        known = self._near.get(after)
-        if known is not None and (known.cost < cutoff or known.bound >= cutoff):
-            return known
+        What is known of `after` from a change of others is taken, so it is looked at once.
+        """
+        if after in self._near:
+            return self._near[after]
         open_ = self._open(self._states(after))
         free = np.zeros(len(open_), dtype=np.bool_)
         free[[self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after]] = True
@@ -166,7 +164,7 @@ class JointSearch:
         rest = self._network.conditioned(found.x, near)
         elsewhere = found.cost - rest.cost([found.x[c] for c in near])
         masks = [open_[c] for c in near]
-        solved = solve(rest.restrict(masks), effort=_TRIED, cutoff=cutoff - elsewhere)
+        solved = solve(rest.restrict(masks), effort=_TRIED)
         x = list(found.x)
         for c, choice in zip(near, widened(masks, solved.x), strict=True):
             x[c] = choice
