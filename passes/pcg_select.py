@@ -27,8 +27,8 @@ class SelectPass(Select, Pass):
     Where the mesh was chosen (`pcg-choose-mesh`), not declared, and the program is not large (8,000 ops), or with
     `meshes=any`, the baselines have every mesh of as many devices, in several device mappings, and the search also has
     the mesh of the best of them and the one of a single axis, Unity's also that of nodes and devices of a node.  What
-    `pcg-substitute` has rewritten is also searched on the mesh that is chosen for it.  The mesh of the module may change
-    then.
+    `pcg-substitute` has rewritten is also searched on the mesh that is chosen for it.  The mesh of the module may
+    change then.
 
     `pcg-search` after it leaves the program as it is.  See docs/decisions/0014-baselines.md and
     docs/decisions/0026-plans-before-lowering.md.
