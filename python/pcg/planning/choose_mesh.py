@@ -159,15 +159,13 @@ class ChooseMesh(Transformation):
         assert cluster is not None
         return mapping.device_mappings(cluster, mesh)
 
-    def best(self, progress: Callable[[str], None], workers: Workers) -> Mesh:
-        """The best mesh for the program of `workers`, whatever mesh that has.
-
-        Raises:
-          PcgError: no candidate has a plan.
-        """
-        self._best(list(self._candidates(None)), progress, workers)
-        assert self.chosen is not None
-        return self.chosen.mesh
+    def best(self, progress: Callable[[str], None], workers: Workers) -> Mesh | None:
+        """The best mesh for the program of `workers`, whatever mesh that has; None where no candidate has a plan."""
+        try:
+            self._best(list(self._candidates(None)), progress, workers)
+        except PcgError:
+            return None
+        return None if self.chosen is None else self.chosen.mesh
 
     def _best(
         self, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None], workers: Workers

@@ -19,8 +19,8 @@ from pcg.solve.effort import EFFORTS, QUICK, Effort
 from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import widened
 
-#: Share of a step that substitutions have to save to be made, by effort.  A choice: of half the gap at which a search
-#: ends, as what they save is found out by planning the program once more.
+#: Share of a step that substitutions have to save to be made, by effort.  A choice: half the gap that is good enough
+#: where closing it takes long, as what they save is found out by planning the program once more.
 WORTH = {"quick": 5e-3, "default": 5e-3, "proof": 1e-3}
 #: Differences of costs that are none, and how many choices are tried at most, with layouts of how many ops in all.
 #: Measured: 16,000 layouts take a second (DLRM with 26 tables on 2x4).
@@ -61,7 +61,9 @@ class JointSearch:
         self._tried = 0
         """Layouts that were looked for in all."""
         self._known: dict[frozenset[int], Solution] = {}
-        self._near: dict[frozenset[int], Solution] = {}
+        """By alternatives that are taken, with all layouts open."""
+        self._changes_known: dict[frozenset[int], Solution] = {}
+        """The same with those near a change."""
         classes: dict[int, list[int]] = {}
         for i, n in enumerate(self._nodes):
             classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
@@ -145,8 +147,8 @@ class JointSearch:
 
         What is known of `after` from a change of others is taken, so it is looked at once.
         """
-        if after in self._near:
-            return self._near[after]
+        if after in self._changes_known:
+            return self._changes_known[after]
         open_ = self._open(self._states(after))
         free = np.zeros(len(open_), dtype=np.bool_)
         free[[self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after]] = True
@@ -168,8 +170,8 @@ class JointSearch:
         x = list(found.x)
         for c, choice in zip(near, widened(masks, solved.x), strict=True):
             x[c] = choice
-        self._near[after] = Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
-        return self._near[after]
+        self._changes_known[after] = Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
+        return self._changes_known[after]
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""

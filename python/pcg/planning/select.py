@@ -304,21 +304,16 @@ class Select(Transformation):
         others = (d for d in fitting if d.mesh.origin != mesh.origin and d.seconds <= near * fitting[0].seconds)
         best = next(others, None)
         line = Mesh.of({"d0": mesh.size}, mesh.device_ids and sorted(mesh.device_ids))
-        rewritten = self._for_rewritten(mesh.size) if SUBSTITUTIONS in module.attributes else None
+        rewritten = None  # the mesh for what has been rewritten since one was chosen
+        if SUBSTITUTIONS in module.attributes:
+            choose = ChooseMesh(mesh.size, memory_limit=self.memory_limit, machine=self.machine, refine=self.refine)
+            rewritten = choose.best(self._progress, self._workers)
         for other in (best.mesh if best is not None else None, line, rewritten):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
                 self._searches(other.origin, f" on {other.origin}")
         for a, p in unity:
             self._take(a, p)
-
-    def _for_rewritten(self, devices: int) -> Mesh | None:
-        """The mesh for a program whose mesh was chosen before it was rewritten, if there is any."""
-        choose = ChooseMesh(devices, memory_limit=self.memory_limit, machine=self.machine, refine=self.refine)
-        try:
-            return choose.best(self._progress, self._workers)
-        except PcgError:
-            return None
 
     def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
         """Draft baselines, each on its mesh, or on that mesh in the best of several mappings."""

@@ -503,7 +503,7 @@ def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pyt
     assert len(search.rewritten) == 4
     assert sum(size == every for size in sizes) <= 4, "all layouts are looked for too often"
     assert sorted(sizes)[len(sizes) // 2] < every
-    for alternatives, found in search._near.items():
+    for alternatives, found in search._changes_known.items():
         assert search._network.cost(found.x) == pytest.approx(found.cost, rel=1e-9)
         open_ = search._open(search._states(alternatives))
         assert all(mask[choice] for mask, choice in zip(open_, found.x, strict=True))
