@@ -73,8 +73,9 @@ class JointSearch:
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
-        found = self._climb()
-        if self._solved(found).cost < (1 - WORTH[effort]) * start.cost:
+        found, near = self._climb()
+        # With what is far from the changes open, too, it costs little less.
+        if near.cost < (1 - WORTH[effort]) * start.cost:
             self.rewritten = self._used(found)
         elif not self._nodes_at_most:
             self.solution = replace(start, bound=0.0)
@@ -111,13 +112,13 @@ class JointSearch:
     def _names_of(self, rewritten: frozenset[int]) -> list[str]:
         return list(dict.fromkeys(self._names[i] for i in sorted(rewritten)))
 
-    def _climb(self) -> frozenset[int]:
+    def _climb(self) -> tuple[frozenset[int], Solution]:
         """The best choice that is found, from nothing and from everything."""
         changes, nothing = self._changes(self._every), frozenset[int]()
         start = self._solved(nothing)
         every = self._changed(start, nothing, self._every)
         ends = [self._climb_from(nothing, start, changes), self._climb_from(self._every, every, changes)]
-        return min((rewritten for rewritten, _ in ends), key=lambda rewritten: self._solved(rewritten).cost)
+        return min(ends, key=lambda end: end[1].cost)
 
     def _changes(self, allowed: frozenset[int]) -> list[frozenset[int]]:
         """What is changed together, of what is `allowed`: everything, what a rule made, what is one choice."""
