@@ -67,10 +67,10 @@ def rule_for(op: ir.Operation) -> FactorRule:
         return replicated_rule(ranks, [len(shape(r)) for r in op.results], reason, _elements(op))
     found = function(op)
     if found.sums:  # what follows is of element types on which they are none
-        results = {r.type for r in op.results}
+        results = [r.type for r in op.results]
         if results and all(map(is_bool, results)):
             found = _disjunctions(found)
-        if any(map(_lacks_zero, results.union(v.type for v in op.operands))):
+        if any(map(_lacks_zero, results)) or any(_lacks_zero(v.type) for v in op.operands):
             found = _without_sums(found)
     return found if found.flops else replace(found, flops=_elements(op))
 

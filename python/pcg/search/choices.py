@@ -65,13 +65,13 @@ class Annotated:
     counts_generated = True
 
     def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
+        name = op.name
+        generator = traits.has(name, Trait.GENERATOR)
+        if not generator and not traits.has(name, Trait.PROPAGATES_GENERATOR):
+            return False
         if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
             return False
-        if traits.has(op.name, Trait.GENERATOR):
-            return True
-        if not traits.has(op.name, Trait.PROPAGATES_GENERATOR):
-            return False
-        return all(values[v].free for v in op.operands) and uses(op.results[0]) <= 1
+        return generator or (all(values[v].free for v in op.operands) and uses(op.results[0]) <= 1)
 
     def of_value(
         self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,

@@ -19,6 +19,7 @@ from pcg.rules.traits import Trait
 
 #: In how many fusions a cheap op is repeated at most.  Chosen: XLA asks a cost model instead, which allows few.
 _REPEATS = 4
+_OF_THEIR_OWN = Trait.GENERATOR | Trait.IN_PLACE | traits.ONCE
 
 
 class Fusion:
@@ -88,13 +89,13 @@ class Fusion:
 
         Nothing, for a generator; what is computed inside of kernels needs what these read.
         """
-        if traits.has(op.name, Trait.GENERATOR):
-            return ()
-        if traits.has(op.name, Trait.IN_PLACE):
-            return op.operands[:1]
-        if len(op.results) != 1 or not len(op.operands) or traits.has(op.name, traits.ONCE) or self.writes(op, 0):
-            return None
-        return list(op.operands)
+        name = op.name
+        if traits.has(name, _OF_THEIR_OWN):
+            if traits.has(name, Trait.GENERATOR):
+                return ()
+            return op.operands[:1] if traits.has(name, Trait.IN_PLACE) else None
+        operands = list(op.operands)
+        return None if not operands or len(op.results) != 1 or self.writes(op, 0) else operands
 
     # -- which fusion --------------------------------------------------------------------------
 

@@ -140,40 +140,42 @@ class StructureReader:
             return False
         if value not in self._generated:
             op = value.owner.operation
-            alone = traits.has(op.name, Trait.GENERATOR) or op.name in CONSTRAINTS
-            alone = alone or (traits.has(op.name, Trait.PROPAGATES_GENERATOR) and uses(value) < 2)
-            self._generated[value] = len(op.results) == 1 and alone and all(map(self.is_generated, op.operands))
+            name = op.name
+            alone = traits.has(name, Trait.PROPAGATES_GENERATOR) and uses(value) < 2
+            alone = alone or traits.has(name, Trait.GENERATOR) or name in CONSTRAINTS
+            self._generated[value] = alone and len(op.results) == 1 and all(map(self.is_generated, op.operands))
         return self._generated[value]
 
     def _op(self, op: ir.Operation, times: float) -> None:
         found, fusion, results = self.found, self.reader.fusion, list(op.results)
         node = self._node(Decision("op", op.name, times, op))
+        kernels = fusion.kernels(op)
         found.ops.append((op, node))
         found.works[node] = self.reader.work(op, rule_for(op))
         written = not results or any(fusion.writes(op, i) for i in range(len(results)))
-        found.kernels[node] = tuple(sorted(fusion.kernels(op))), written
+        found.kernels[node] = tuple(sorted(kernels)) if len(kernels) > 1 else tuple(kernels), written
         if len(results) == 1 and self.is_generated(results[0]):
             found.generated.add(node)
         operands = list(op.operands)
         for i, value in enumerate(operands):
             self._connect(value, node, i, times)
         for slot, result in enumerate(results):
-            self._produce(op, operands, result, node, slot, times)
+            self._produce(op, operands, result, node, slot, times, bool(kernels))
 
     def _produce(
-        self, op: ir.Operation, operands: Sequence[ir.Value], result: ir.OpResult, node: int, slot: int, times: float
-    ) -> None:
+        self, op: ir.Operation, operands: Sequence[ir.Value], result: ir.OpResult, node: int, slot: int, times: float,
+        in_kernel: bool,
+    ) -> None:  # fmt: skip
         """Register a result; give it a layout node when several ops read it."""
-        fusion = self.reader.fusion
         sources = [self._sources(v) for v in operands]
         self.found.values[result] = Source(node, slot)
         key = node, slot
         if uses(result) > 1:
             key = self._layout_node(result, key, times), 0
         # Whether the kernel that ends with it needs elements of what it reads for those elsewhere in the result.
-        elsewhere = any(v in self._nonlocal for v in operands)
-        elsewhere = elsewhere or (traits.has(op.name, Trait.NONLOCAL) and bool(fusion.kernels(op)))
-        if elsewhere and not fusion.writes(op, 0):
+        elsewhere = in_kernel and traits.has(op.name, Trait.NONLOCAL)
+        elsewhere = elsewhere or not self._nonlocal.isdisjoint(operands)
+        if elsewhere and not self.reader.fusion.writes(op, 0):
             self._nonlocal.add(result)
         shape, itemsize, _ = self.reader.describe(result)
         size = math.prod(shape) * itemsize

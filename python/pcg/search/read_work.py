@@ -16,6 +16,8 @@ from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.search.work import Work
 
+_WINDOWED = Trait.READS_WINDOW | Trait.UPDATE
+
 
 @dataclass
 class WorkReader:
@@ -23,36 +25,41 @@ class WorkReader:
 
     fusion: Fusion
     _types: dict[ir.Type, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
+    _values: dict[ir.Value, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
 
     def work(self, op: ir.Operation, rule: FactorRule) -> Work:
         """What an op with `rule` does."""
+        name, operands = op.name, list(op.operands)
+        values = [*operands, *op.results]
         element = "f32"
         through, itemsizes = [], []
-        for touched, value in zip(self._touched(op), (*op.operands, *op.results), strict=True):
+        for touched, value in zip(self._touched(op, name, len(operands), len(values)), values, strict=True):
             shape, itemsize, element_ = self.describe(value)
-            through.append(touched * math.prod(shape) * itemsize)
+            through.append(touched * math.prod(shape) * itemsize if touched else 0.0)
             itemsizes.append(itemsize)
             element = element_ or element
-        expanded = patches(op, rule) if op.name == "stablehlo.convolution" else None
-        return Work(op.name, rule, element, tuple(through), tuple(itemsizes[: len(op.operands)]), expanded)
+        expanded = patches(op, rule) if name == "stablehlo.convolution" else None
+        return Work(name, rule, element, tuple(through), tuple(itemsizes[: len(operands)]), expanded)
 
     def describe(self, value: ir.Value) -> tuple[tuple[int, ...], float, str]:
-        """What `describe` says of a value; types are read once."""
-        t = value.type
-        found = self._types.get(t)
+        """What `describe` says of a value; values and types are read once."""
+        found = self._values.get(value)
         if found is None:
-            found = self._types[t] = describe(value)
+            t = value.type
+            found = self._types.get(t)
+            if found is None:
+                found = self._types[t] = describe(value)
+            self._values[value] = found
         return found
 
-    def _touched(self, op: ir.Operation) -> list[int]:
+    def _touched(self, op: ir.Operation, name: str, operands: int, values: int) -> list[int]:
         """How often each operand and result goes through memory; windows of an operand are counted at the result."""
-        touches, fusion, name = CostModel.touches, self.fusion, op.name
-        operands, results = range(len(op.operands)), range(len(op.results))
-        if not traits.has(name, Trait.READS_WINDOW | Trait.UPDATE):
+        touches, fusion, results = CostModel.touches, self.fusion, range(values - operands)
+        if not traits.has(name, _WINDOWED):
             return [*fusion.all_reads(op), *(fusion.writes(op, i) for i in results)]
         window = fusion.reads(op, 0) if operands and not touches(name, "operand", 0) else 0
         return [
-            *(fusion.reads(op, i) if touches(name, "operand", i) else 0 for i in operands),
+            *(fusion.reads(op, i) if touches(name, "operand", i) else 0 for i in range(operands)),
             *(fusion.writes(op, i) + window if touches(name, "result", i) else 0 for i in results),
         ]
 

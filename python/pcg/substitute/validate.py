@@ -13,12 +13,13 @@ from pcg.substitute.egraph import build, complete
 from pcg.substitute.entries import Array
 from pcg.substitute.errors import TermError
 from pcg.substitute.evaluate import evaluate, indices
+from pcg.substitute.operators import OPERATORS
 from pcg.substitute.pattern import Hole
 from pcg.substitute.polynomial import Symbols
 from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Property
 from pcg.substitute.tensor_type import TensorType
-from pcg.substitute.term import Parameter, Term, variable, variables
+from pcg.substitute.term import VARIABLE, Parameter, Term, variable, variables
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,35 @@ def sizes_for(p: Property, most: int) -> tuple[Sizes, ...]:
 
 
 def validate(p: Property, sizes: Sizes) -> Validation:
-    """Evaluate both sides wherever they can be built, are of one type, and the condition holds."""
+    """Evaluate both sides wherever they can be built, are of one type, and the condition holds.
+
+    What is computed the same way for several types is evaluated for one of them (`computation`).
+    """
     count = 0
+    known: set[tuple[object, object]] = set()
     for left, right in instances(p, sizes):
         count += 1
+        sides = computation(left), computation(right)
+        if sides in known:
+            continue
         if not equal(left, right):
             return Validation(count, (left, right))
+        known.add(sides)
     return Validation(count)
+
+
+def computation(term: Term) -> object:
+    """All that the value of a term depends on: terms with equal ones have equal values for equal inputs.
+
+    Operators that only change how a tensor is split compute nothing, and in how many slices a tensor is run no
+    operator's value depends on (`Operator.value_of`).
+    """
+    if term.operator == VARIABLE:
+        return term.parameters[0], term.type.shape
+    if not OPERATORS[term.operator].changes_value:
+        return computation(term.operands[0])
+    operands = tuple((computation(o), o.type.shape, o.type.degrees) for o in term.operands)
+    return term.operator, term.parameters, operands
 
 
 def validate_all(properties: Sequence[Property], most: int, jobs: int = 1) -> Iterator[Validation]:

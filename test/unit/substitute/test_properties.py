@@ -13,13 +13,13 @@ import pytest
 from pcg.substitute.egraph import build, complete
 from pcg.substitute.entries import Floats
 from pcg.substitute.errors import TermError
-from pcg.substitute.evaluate import evaluate
+from pcg.substitute.evaluate import evaluate, indices
 from pcg.substitute.pattern import Hole, Pattern
 from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Binding, Property
 from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import Parameter, Term, variable, variables
-from pcg.substitute.validate import Sizes, equal, instances, sizes_for, validate
+from pcg.substitute.validate import Sizes, computation, equal, instances, sizes_for, validate
 
 
 def named(p: Property) -> str:
@@ -252,3 +252,22 @@ def test_the_condition_is_what_was_wrong(where: Callable[[Binding], bool], wrong
 def test_a_side_may_be_a_variable() -> None:
     assert [isinstance(s, Hole) for s in Property("add(x, y)", "y", "nowhere", "x: m; y: m").sides] == [False, True]
     assert validate(Property("add(x, y)", "y", "nowhere", "x: m; y: m"), Sizes(2)).wrong is not None
+
+
+def test_terms_of_one_computation_have_one_value() -> None:
+    """So a property that was evaluated for one of them holds for all."""
+    again = 0
+    for p in OTHERS:
+        values: dict[object, np.ndarray] = {}
+        for term in (side for s in sizes_for(p, 4) for sides in islice(instances(p, s), 100) for side in sides):
+            if indices(term):
+                continue
+            inputs = {
+                name: np.random.default_rng(ord(name)).integers(0, 3, type.shape).astype(float)
+                for name, type in variables(term).items()
+            }
+            value = evaluate([term], inputs, Floats())[0]
+            first = values.setdefault(computation(term), value)
+            assert first.shape == value.shape and np.array_equal(first, value), str(term)
+            again += first is not value
+    assert again > 1000

@@ -27,6 +27,8 @@ class Operator(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()
     named: ClassVar[frozenset[str]] = frozenset()
     """Parameters that are names, as of an activation; others are integers."""
+    changes_value: ClassVar[bool] = True
+    """Whether the value of the result is another than that of the operand: else only its type is."""
 
     @abstractmethod
     def type_of(self, parameters: Parameters, operands: Types) -> TensorType:

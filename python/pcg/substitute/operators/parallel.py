@@ -19,6 +19,7 @@ from pcg.substitute.tensor_type import TensorType
 class _Parallel(Operator):
     arity = 1
     parameters = ("dim", "degree")
+    changes_value = False
 
     def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,), (dim, degree) = operands, parameters
@@ -63,6 +64,7 @@ class Replicate(_Parallel):
     """Copies of a tensor, one after another along a dimension, on devices of their own."""
 
     name = "replicate"
+    changes_value = True
 
     def _type(self, type: TensorType, dim: int, degree: int) -> TensorType:
         return type.with_dim(dim, type.shape[dim] * degree, type.degrees[dim] * degree)
@@ -75,6 +77,7 @@ class Reduce(_Parallel):
     """The sum of the `degree` parts of a dimension that is split."""
 
     name = "reduce"
+    changes_value = True
 
     def _type(self, type: TensorType, dim: int, degree: int) -> TensorType:
         lower = _lower(type, dim, "degree", type.degrees[dim], degree)
