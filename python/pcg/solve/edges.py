@@ -110,6 +110,20 @@ class Edges:
         """With `most` where costs are `limit` or more."""
         return replace(self, tables=np.where(self.tables < limit, self.tables, most))
 
+    def among(self, nodes: np.ndarray) -> Edges:
+        """Those between `nodes`, in ascending order, numbered as they are there."""
+        place = np.full(len(self.size), -1)
+        place[nodes] = np.arange(len(nodes))
+        inside = (place[self.ei] >= 0) & (place[self.ej] >= 0)
+        number = np.cumsum(inside) - 1
+        around = inside[self.near]
+        node = np.repeat(np.arange(len(self.size)), np.diff(self.near_offset))[around]
+        return replace(
+            self, size=self.size[nodes], ei=place[self.ei[inside]], ej=place[self.ej[inside]],
+            table=self.table[inside], stride=self.stride[inside], column=np.ascontiguousarray(self.column[:, inside]),
+            near_offset=offsets(np.bincount(place[node], minlength=len(nodes))), near=number[self.near[around]],
+        )  # fmt: skip
+
     def restrict(self, kept: Sequence[np.ndarray]) -> Edges:
         """With only the choices `kept` of every node."""
         size = np.fromiter(map(len, kept), np.int64, len(kept))

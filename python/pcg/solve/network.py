@@ -177,25 +177,21 @@ class Network:
         return Network.of_edges(unary, edges.restrict(kept), self.unit)
 
     def conditioned(self, x: Sequence[int], free: Sequence[int]) -> Network:
-        """The network of the variables `free`, with what edges to others cost for their choices in `x`.
+        """The network of the variables `free`, in ascending order, with what edges to others cost for their choices in
+        `x`.
 
         What the others cost without these is left out.
         """
         self.settle()
-        place = {n: i for i, n in enumerate(free)}
-        rest = Network()
+        inside, unary = set(free), []
         for n in free:
-            unary = self.unary[n].copy()
+            own = self.unary[n]
             for m, costs in self.pair[n].items():
-                if m not in place:
-                    unary += costs[:, x[m]]
-            rest.add(unary)
-        for n in free:
-            for m, costs in self.pair[n].items():
-                if m in place and n < m:
-                    rest.connect(place[n], place[m], costs)
-        rest.unit = self.unit  # a part of what costs no more than that
-        return rest
+                if m not in inside:
+                    own = own + costs[:, x[m]]
+            unary.append(own)
+        # `unit` stays: a part of what costs no more than that.
+        return Network.of_edges(unary, self.edges.among(np.array(free, dtype=np.int64)), self.unit)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""

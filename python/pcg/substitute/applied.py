@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pcg.substitute.library import known
+from pcg.substitute.library import named
 
 #: What is between the names of rules of which one matches what the others add.
 THEN = " then "
@@ -28,7 +28,7 @@ class AppliedRules:
 
 def proofs(name: str) -> tuple[str, ...]:
     """Of each of the rules that `name` has with `THEN` between: what it replaces, and from what it is proved."""
-    rules = [known()[n] for n in name.split(THEN)]
+    rules = [named(n) for n in name.split(THEN)]
     return tuple(
         f"{r.name}: {r.source} => {r.destination}" + (f", proved from properties: {r.proof}" if r.proof else "")
         for r in rules

@@ -93,3 +93,12 @@ def for_programs() -> tuple[Schema, ...]:
     """Those that programs are optimised with."""
     path = Path(__file__).with_name("rules") / "programs.txt"
     return tuple(schemas(path.read_text(encoding="utf-8").splitlines(), str(path)))
+
+
+def named(name: str) -> Schema:
+    """The rule of that name; all are read only where it is none for programs.
+
+    Raises:
+      KeyError: there is none.
+    """
+    return next((s for s in for_programs() if s.name == name), None) or known()[name]
