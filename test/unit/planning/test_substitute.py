@@ -476,7 +476,7 @@ def deep(x: Any, layers: Any, chains: Any) -> Any:
     return x
 
 
-def searched_deep(monkeypatch: pytest.MonkeyPatch) -> tuple[JointSearch, list[int]]:
+def searched_deep(monkeypatch: pytest.MonkeyPatch, narrow: int) -> tuple[JointSearch, list[int]]:
     """The joint search of a deep program, and how many layouts it has looked for at a time."""
     sizes: list[int] = []
 
@@ -485,7 +485,7 @@ def searched_deep(monkeypatch: pytest.MonkeyPatch) -> tuple[JointSearch, list[in
         return solve(network, **options)
 
     monkeypatch.setattr(joint_search, "solve", counted)
-    chains = {i: (normal(64, 64), normal(64, 4), normal(4, 64)) for i in (3, 116)}
+    chains = {i: (normal(64, 64), normal(64, narrow), normal(narrow, 64)) for i in (3, 116)}
     text = jax.jit(deep).lower(normal(64, 64), [normal(64, 64)] * 120, chains).as_text()
     module = load_module(text, make_context(), "deep")
     with module.context, ir.Location.unknown():
@@ -498,7 +498,7 @@ def searched_deep(monkeypatch: pytest.MonkeyPatch) -> tuple[JointSearch, list[in
 
 
 def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    search, sizes = searched_deep(monkeypatch)
+    search, sizes = searched_deep(monkeypatch, narrow=4)
     every = len(search._network.unary)
     assert len(search.rewritten) == 4
     assert sum(size == every for size in sizes) <= 4, "all layouts are looked for too often"
@@ -509,6 +509,12 @@ def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pyt
         assert all(mask[choice] for mask, choice in zip(open_, found.x, strict=True))
         exact = search._within(search._states(alternatives), EFFORTS["proof"])
         assert exact.bound * (1 - NOISE) <= found.cost <= exact.cost / (1 - joint_search._TRIED.good)
+
+
+def test_all_layouts_are_looked_for_once_where_nothing_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, sizes = searched_deep(monkeypatch, narrow=64)
+    assert not search.rewritten and len(search._every) > 1
+    assert sizes.count(len(search._network.unary)) == 1 < len(sizes)
 
 
 def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
