@@ -74,7 +74,7 @@ class JointSearch:
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
         found, near = self._climb()
-        # With what is far from the changes open, too, it costs little less.
+        # To look for the layouts far from the changes again would save little more.
         if near.cost < (1 - WORTH[effort]) * start.cost:
             self.rewritten = self._used(found)
         elif not self._nodes_at_most:
