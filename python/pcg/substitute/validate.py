@@ -14,12 +14,14 @@ from pcg.substitute.entries import Array
 from pcg.substitute.errors import TermError
 from pcg.substitute.evaluate import evaluate, indices
 from pcg.substitute.operators import OPERATORS
-from pcg.substitute.pattern import Hole
+from pcg.substitute.pattern import Hole, Pattern
 from pcg.substitute.polynomial import Symbols
 from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Property
 from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import VARIABLE, Parameter, Term, variable, variables
+
+_NONE: Mapping[str, Parameter] = {}
 
 
 @dataclass(frozen=True)
@@ -120,20 +122,68 @@ def instances(p: Property, sizes: Sizes) -> Iterator[tuple[Term, Term]]:
     for side in (left, right):
         if not isinstance(side, Hole):
             called |= dict(side.names())
-    free = [name for name in called if name not in p.let]
+    free = _Free.of(p, called)
     computed = [name for name in called if name in p.let]
     for types in _types(p, sizes):
         rank = max((t.rank for t in types.values()), default=5)
         terms = {name: variable(name, type) for name, type in types.items()}
-        for values in product(*(_values(called[name], rank, sizes.most) for name in free)):
-            found = _computed(p, types, dict(zip(free, values, strict=True)), computed, called, rank, sizes.most)
-            for parameters in found:
+        for values in free.assignments(terms, [_values(called[name], rank, sizes.most) for name in free.names]):
+            for parameters in _computed(p, types, values, computed, called, rank, sizes.most):
                 try:
                     sides = build(left, terms, parameters), build(right, terms, parameters)
                 except TermError:
                     continue
                 if sides[0].type == sides[1].type:
                     yield sides
+
+
+@dataclass(frozen=True)
+class _Free:
+    """The parameters of a property that follow from no others, those first that the smallest parts of its sides have.
+
+    Where a part cannot be built the sides cannot, whatever the other parameters are.
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[tuple[Pattern, ...], ...]
+    """Of every number of names the parts that have parameters of these and no others, the last among them."""
+
+    @staticmethod
+    def of(p: Property, called: Iterable[str]) -> _Free:
+        """Those of a property, whose parameters are `called`."""
+        every = [name for name in called if name not in p.let]
+        inner = [part for side in p.sides for part in _parts(side) if part.parameters_named <= set(every)]
+        inner.sort(key=lambda part: len(part.parameters_named))
+        names = tuple(dict.fromkeys([*(name for part in inner for name, _ in part.names()), *every]))
+        known = [frozenset(names[:i]) for i in range(len(names) + 1)]
+        first = [next(i for i, k in enumerate(known) if part.parameters_named <= k) for part in inner]
+        return _Free(
+            names, tuple(tuple(q for q, n in zip(inner, first, strict=True) if n == i) for i in range(len(known)))
+        )
+
+    def assignments(
+        self, terms: Mapping[str, Term], values: Sequence[Sequence[Parameter]], first: Mapping[str, Parameter] = _NONE
+    ) -> Iterator[dict[str, Parameter]]:
+        """Those of these values per name for which all parts can be built of `terms`; the `first` are chosen."""
+        parameters, at = dict(first), len(first)
+        try:
+            for part in self.parts[at]:
+                build(part, terms, parameters)
+        except TermError:
+            return
+        if at == len(self.names):
+            yield parameters
+            return
+        for value in values[at]:
+            yield from self.assignments(terms, values, {**parameters, self.names[at]: value})
+
+
+def _parts(side: Pattern | Hole) -> Iterator[Pattern]:
+    """The patterns inside of a side."""
+    for operand in side.operands if isinstance(side, Pattern) else ():
+        if isinstance(operand, Pattern):
+            yield operand
+            yield from _parts(operand)
 
 
 def _computed(

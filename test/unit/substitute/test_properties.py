@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, product
 from random import Random
 
 import numpy as np
 import pytest
 
+from pcg.substitute import validate as validate_module
 from pcg.substitute.egraph import build, complete
 from pcg.substitute.entries import Floats
 from pcg.substitute.errors import TermError
@@ -271,3 +272,23 @@ def test_terms_of_one_computation_have_one_value() -> None:
             assert first.shape == value.shape and np.array_equal(first, value), str(term)
             again += first is not value
     assert again > 1000
+
+
+@pytest.mark.parametrize("p", OTHERS[::12], ids=named)
+def test_no_instance_is_left_out(p: Property) -> None:
+    """Parameters for which a part of a side cannot be built are not gone on with; here all are tried."""
+    (sizes,) = sizes_for(p, 2)
+    left, right = p.sides
+    every = []
+    for types in validate_module._types(p, sizes):
+        rank = max((t.rank for t in types.values()), default=5)
+        terms = {name: variable(name, type) for name, type in types.items()}
+        for values in product(*(validate_module._values(of, rank, sizes.most) for of in called(p).values())):
+            found = complete(p, types, dict(zip(called(p), values, strict=True)))
+            if found is not None:
+                try:
+                    sides = build(left, terms, found), build(right, terms, found)
+                except TermError:
+                    continue
+                every += [sides] if sides[0].type == sides[1].type else []
+    assert Counter(every) == Counter(instances(p, sizes))
