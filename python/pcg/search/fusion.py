@@ -19,6 +19,7 @@ from pcg.rules.traits import Trait
 
 #: In how many fusions a cheap op is repeated at most.  Chosen: XLA asks a cost model instead, which allows few.
 _REPEATS = 4
+#: What results of these are backed by follows from the op alone, not from fusion.
 _OF_THEIR_OWN = Trait.GENERATOR | Trait.IN_PLACE | traits.ONCE
 
 

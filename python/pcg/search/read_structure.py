@@ -153,7 +153,7 @@ class StructureReader:
         found.ops.append((op, node))
         found.works[node] = self.reader.work(op, rule_for(op))
         written = not results or any(fusion.writes(op, i) for i in range(len(results)))
-        found.kernels[node] = tuple(sorted(kernels)) if len(kernels) > 1 else tuple(kernels), written
+        found.kernels[node] = tuple(sorted(kernels)), written
         if len(results) == 1 and self.is_generated(results[0]):
             found.generated.add(node)
         operands = list(op.operands)

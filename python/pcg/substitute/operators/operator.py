@@ -40,7 +40,10 @@ class Operator(ABC):
 
     @abstractmethod
     def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
-        """The value of the result; `types` are those of the operands, for which there is a result."""
+        """The value of the result; `types` are those of the operands, for which there is a result.
+
+        It does not depend on their microbatches: slices are run one after another on the same devices.
+        """
 
 
 def dimension(type: TensorType, dim: int | str, least: int = 0) -> int:
