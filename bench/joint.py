@@ -12,7 +12,7 @@ of `pcg-choose-mesh` for the program as it is, or only on --mesh:
                mesh that is chosen for the new program
   joint        `pcg-substitute` on the mesh; pcg-select takes the original if that is faster by simulation
   unity        with --unity, by Unity's backtracking over the same rules (`pcg-substitute{algorithm=unity}`), with its
-               dynamic program inside, then parallelised
+               dynamic program inside and the budget that the artifact has for the model, then parallelised
 
 `search s` is what choosing the substitutions takes, layouts of the joint search included, without drafting and
 simulating plans.  `by estimate` are the seconds that the two searches found, joint first: costs added up, which both
@@ -53,6 +53,9 @@ from pcg.passes.pipelines import Settings
 from pcg.planning.rewritten import forget
 
 SEVEN = ("resnext50", "inception_v3", "bert_large", "dlrm", "xdl", "candle_uno", "mlp")
+#: Programs that Unity's search goes on with, as the runs of its artifact are configured; for other models `_BUDGET`.
+_BUDGETS = {"resnext50": 20, "inception_v3": 10, "bert_large": 30, "dlrm": 20, "xdl": 20, "candle_uno": 20, "mlp": 20}
+_BUDGET = 30
 #: Devices of a node of each cluster.
 _NODE = {"summit": 6, "dgx-h100": 8}
 _RULE = re.compile(r"(?:^|; )([\w-]+): ")
@@ -77,7 +80,7 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=96)
     parser.add_argument("--mesh", help="instead of the one that is chosen")
     parser.add_argument("--unity", action="store_true", help="also Unity's backtracking")
-    parser.add_argument("--budget", type=int, default=30, help="programs that Unity's backtracking goes on with")
+    parser.add_argument("--budget", type=int, help="programs that Unity's backtracking goes on with, for all models")
     args = parser.parse_args()
     sides = ("parallel", "sequential", "joint", *(("unity",) if args.unity else ()))
     print(f"| model on {args.devices} devices of {args.cluster} | mesh | {' | '.join(f'{s} ms' for s in sides)} | "
@@ -104,7 +107,8 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
         single = clone_module(module)
         _run(module, _meshed(args, settings))
         mesh = shardings.mesh_of(module)
-        found = {side: _side(side, module, single, args, settings) for side in sides}
+        budget = args.budget or _BUDGETS.get(model, _BUDGET)
+        found = {side: _side(side, module, single, args, settings, budget) for side in sides}
     joint = found["joint"]
     ratio = [f"{found[s].seconds / joint.seconds:.2f}" for s in ("parallel", "sequential")]
     searches = [f"{joint.search:.1f}", *([f"{found['unity'].search:.1f}"] if args.unity else [])]
@@ -119,7 +123,9 @@ def _meshed(args: argparse.Namespace, settings: Settings) -> list[Pass]:
     return [*([] if args.mesh else pipelines.choose(settings)), *pipelines.refine()]
 
 
-def _side(side: str, module: ir.Module, single: ir.Module, args: argparse.Namespace, settings: Settings) -> Side:
+def _side(
+    side: str, module: ir.Module, single: ir.Module, args: argparse.Namespace, settings: Settings, budget: int
+) -> Side:
     copy, found = clone_module(module), Side()
     machine = settings.machine
     assert machine is not None
@@ -134,7 +140,7 @@ def _side(side: str, module: ir.Module, single: ir.Module, args: argparse.Namesp
     elif side == "joint":
         passes = pipelines.substitute(settings)
     elif side == "unity":
-        passes = [SubstitutePass(algorithm="unity", budget=args.budget, machine=machine)]
+        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=machine)]
     start = time.perf_counter()
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start

@@ -7,6 +7,8 @@
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=one-contraction | FileCheck %s --check-prefix=ONE-CONTRACTION
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=one-product-of-rows | FileCheck %s --check-prefix=ONE-PRODUCT-OF-ROWS
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=one-product-of-columns | FileCheck %s --check-prefix=ONE-PRODUCT-OF-COLUMNS
+// RUN: %pcg-opt %s --pcg-apply-substitutions=rule=concat-of-blocks | FileCheck %s --check-prefix=CONCAT-OF-BLOCKS
+// RUN: %pcg-opt %s --pcg-apply-substitutions=rule=slice-of-blocks | FileCheck %s --check-prefix=SLICE-OF-BLOCKS
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=sum-of-left | FileCheck %s --check-prefix=SUM-OF-LEFT
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=sum-of-right | FileCheck %s --check-prefix=SUM-OF-RIGHT
 // RUN: %pcg-opt %s --pcg-apply-substitutions=rule=product-from-right | FileCheck %s --check-prefix=PRODUCT-FROM-RIGHT
@@ -137,6 +139,35 @@ func.func @one_product_of_columns(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>, %v: 
   %q = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x1xf32>) -> tensor<4x1xf32>
   %r = stablehlo.concatenate %p, %q, dim = 1 : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
+}
+
+// CONCAT-OF-BLOCKS-LABEL: func.func @concat_of_blocks(
+// CONCAT-OF-BLOCKS: %[[V0:.*]] = stablehlo.reshape %arg0 : (tensor<4x2xf32>) -> tensor<4x1x2xf32>
+// CONCAT-OF-BLOCKS-NEXT: %[[V1:.*]] = stablehlo.reshape %arg1 : (tensor<4x2xf32>) -> tensor<4x1x2xf32>
+// CONCAT-OF-BLOCKS-NEXT: %[[V2:.*]] = stablehlo.reshape %arg2 : (tensor<4x2xf32>) -> tensor<4x1x2xf32>
+// CONCAT-OF-BLOCKS-NEXT: %[[V3:.*]] = stablehlo.concatenate %[[V0]], %[[V1]], %[[V2]], dim = 1
+// CONCAT-OF-BLOCKS-NEXT: %[[V4:.*]] = stablehlo.reshape %[[V3]] : (tensor<4x3x2xf32>) -> tensor<4x6xf32>
+// CONCAT-OF-BLOCKS-NEXT: stablehlo.dot_general %[[V4]], %arg3
+func.func @concat_of_blocks(%x: tensor<4x2xf32>, %y: tensor<4x2xf32>, %z: tensor<4x2xf32>, %w: tensor<6x3xf32>) -> tensor<4x3xf32> {
+  %c = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x6xf32>
+  %r = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// Both blocks are parts of one reshape.
+// SLICE-OF-BLOCKS-LABEL: func.func @slice_of_blocks(
+// SLICE-OF-BLOCKS: %[[V0:.*]] = stablehlo.dot_general
+// SLICE-OF-BLOCKS-NEXT: %[[V1:.*]] = stablehlo.reshape %[[V0]] : (tensor<4x6xf32>) -> tensor<4x3x2xf32>
+// SLICE-OF-BLOCKS-NEXT: %[[V2:.*]] = stablehlo.slice %[[V1]] [0:4, 0:1, 0:2]
+// SLICE-OF-BLOCKS-NEXT: %[[V3:.*]] = stablehlo.reshape %[[V2]] : (tensor<4x1x2xf32>) -> tensor<4x2xf32>
+// SLICE-OF-BLOCKS-NEXT: %[[V4:.*]] = stablehlo.slice %[[V1]] [0:4, 2:3, 0:2]
+// SLICE-OF-BLOCKS-NEXT: %[[V5:.*]] = stablehlo.reshape %[[V4]] : (tensor<4x1x2xf32>) -> tensor<4x2xf32>
+// SLICE-OF-BLOCKS-NEXT: return %[[V3]], %[[V5]]
+func.func @slice_of_blocks(%x: tensor<4x2xf32>, %w: tensor<2x6xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
+  %a = stablehlo.slice %p [0:4, 0:2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  %b = stablehlo.slice %p [0:4, 4:6] : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  return %a, %b : tensor<4x2xf32>, tensor<4x2xf32>
 }
 
 // SUM-OF-LEFT-LABEL: func.func @sum_of_left(

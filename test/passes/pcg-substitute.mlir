@@ -73,7 +73,7 @@ func.func @main(%x: tensor<256x512xf32>, %y: tensor<512x512xf32>, %z: tensor<512
 // CHECK: %[[W:.*]] = stablehlo.slice %arg1 [0:512, 64:128]
 // CHECK-NEXT: %[[P:.*]] = stablehlo.dot_general %arg0, %[[W]]
 // CHECK-NEXT: return %[[P]]
-// EXACT: pcg.substitutions = "rules=split-rows,split-columns,rows-of-product,columns-of-product,one-product-of-rows,one-product-of-columns,negated-rows taken=
+// EXACT: pcg.substitutions = "rules=split-rows,split-columns,rows-of-product,columns-of-product,one-product-of-rows,one-product-of-columns,concat-of-blocks,slice-of-blocks,negated-rows taken=
 // EXACT-LABEL: func.func @main
 // EXACT: %[[W:.*]] = stablehlo.slice %arg1 [0:512, 64:128]
 // EXACT-NEXT: stablehlo.dot_general %arg0, %[[W]]

@@ -145,6 +145,19 @@ class Mesh:
             return self
         return Mesh(tuple((a, self.axes_size(parts)) for a, parts in self.parts.items()), self.device_ids)
 
+    @property
+    def transposed(self) -> Mesh:
+        """This mesh with its axes the other way round: the device at (i, j) here is the one at (j, i) there.
+
+        Raises:
+          MeshError: it is refined, and has parts in their order.
+        """
+        ids = self.device_ids if self.device_ids is not None else tuple(range(self.size))
+        strides = [math.prod(self.sizes[i + 1 :]) for i in range(len(self.axes))]
+        moved = itertools.product(*(range(n) for n in reversed(self.sizes)))
+        order = (sum(i * s for i, s in zip(reversed(at), strides, strict=True)) for at in moved)
+        return Mesh.of(dict(reversed(self.axes)), [ids[n] for n in order])
+
     def refined(self, parts: Mapping[str, Sequence[int]]) -> Mesh:
         """This mesh with axes in parts: `Mesh.of({"x": 8}).refined({"x": (2, 4)})` has x.0 of size 2 and x.1 of size 4.
 

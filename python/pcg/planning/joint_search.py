@@ -14,6 +14,7 @@ from pcg.rewrite.substitutions.saturate import rule_of
 from pcg.search.build import Builder
 from pcg.search.joint import UNUSED, Joint
 from pcg.search.roles import state_of
+from pcg.search.structure import Structure
 from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS, QUICK, Effort
 from pcg.solve.ilp import Solution, solve
@@ -48,9 +49,12 @@ class JointSearch:
     """
 
     def __init__(
-        self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: str
+        self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: str,
+        structure: Structure | None = None,
     ) -> None:
-        built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+        """`structure` is that of `func`, where it is known."""
+        self.model = model
+        built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func), structure)
         node_of = {op: node for op, node in built.ops}
         self._nodes = [node_of[op] for op in alternatives]
         self._names = [rule_of(op) for op in alternatives]
@@ -101,7 +105,8 @@ class JointSearch:
         `rewritten`."""
         others = frozenset(i for i in self._every if self._names[i] != name)
         start = self._changed(self._solved(rewritten), rewritten, rewritten & others)
-        best, _ = self._climb_from(rewritten & others, start, self._changes(others))
+        # That one of a rule's places is better left alone hardly matters for what another rule saves.
+        best, _ = self._climb_from(rewritten & others, start, self._of_rules(others))
         return self._used(best)
 
     def doubtful(self, share: float) -> list[str]:
@@ -122,9 +127,12 @@ class JointSearch:
 
     def _changes(self, allowed: frozenset[int]) -> list[frozenset[int]]:
         """What is changed together, of what is `allowed`: everything, what a rule made, what is one choice."""
+        return [*self._of_rules(allowed), *(c & allowed for c in self._classes)]
+
+    def _of_rules(self, allowed: frozenset[int]) -> list[frozenset[int]]:
+        """Everything that is `allowed`, and what each rule made of it."""
         rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
-        of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
-        return [allowed, *of_rule, *(c & allowed for c in self._classes)]
+        return [allowed, *(frozenset(i for i in allowed if self._names[i] == name) for name in rules)]
 
     def _climb_from(
         self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]]

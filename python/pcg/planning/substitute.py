@@ -20,6 +20,7 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.planning import rewritten
 from pcg.planning.backtrack import Backtracking
+from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import WORTH, JointSearch
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT
@@ -28,7 +29,9 @@ from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract, extracted
 from pcg.rewrite.substitutions.saturate import Saturation, rule_of
 from pcg.search.build import Builder
+from pcg.search.choices import Annotated
 from pcg.search.optimize import optimize
+from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS, Effort
@@ -92,12 +95,14 @@ class Substitute(Transformation):
             if annotation.names_axes(func):
                 return
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
-        search = JointSearch(func, alternatives, joint_model, self.effort)
+        search = self._search(module, func, alternatives, joint_model)
         if not search.rewritten:
             return
         effort = EFFORTS[self.effort]
         before = _seconds(module, model, effort)
-        taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
+        taken, chosen, after = _chosen(
+            search, copy, alternatives, model if search.model is joint_model else search.model, effort
+        )
         if after > (1 - WORTH[self.effort]) * before:
             return
         saved = search.saved(taken)
@@ -117,6 +122,24 @@ class Substitute(Transformation):
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
+
+    def _search(
+        self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel
+    ) -> JointSearch:
+        """The best search: of a program whose mesh was chosen for it as it is, also with the axes the other way round.
+
+        A dimension is split by axes in their order, so the two have different plans; what is fastest for the program
+        as it is need not be for what is made of it, and `pcg-select` chooses a mesh for that.
+        """
+        structure = StructureReader.read(func, state_of(func), Annotated())
+        search = JointSearch(func, alternatives, model, self.effort, structure)
+        mesh = model.mesh
+        if CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
+            return search
+        turned = cost_model(module, self.machine, mesh.transposed)
+        other = JointSearch(func, alternatives, turned, self.effort, structure)
+        better = other.solution.cost < (1 - WORTH[self.effort]) * search.solution.cost
+        return other if other.rewritten and better else search
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
         model = cost_model(module, self.machine, planned_mesh(module))

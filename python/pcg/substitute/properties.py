@@ -552,6 +552,20 @@ def _structure() -> list[Property]:
             let={"m": lambda b: b.number("n") + b.number("l")},
         ),
         Property("slice[a, 0, n](x)", "x", "ours", one, let={"n": _size("x", "a")}),
+        Property("merge[a](unmerge[a, k](x))", "x", "ours", one),
+        Property(
+            "unmerge[a, k](concat[a](x, y))",
+            "concat[a](unmerge[a, k](x), unmerge[a, k](y))",
+            "ours",
+            "x: r m n; y: r m l",
+        ),
+        Property(
+            "slice[a, i, j](unmerge[a, k](x))",
+            "unmerge[a, k](slice[a, s, n](x))",
+            "ours",
+            one,
+            let={"s": lambda b: b.number("i") * b.number("k"), "n": lambda b: b.number("j") * b.number("k")},
+        ),
         Property(
             "reduce[d, 2](partition[d, 2](x))",
             "add(slice[d, 0, n](x), slice[d, n, n](x))",

@@ -6,7 +6,8 @@ and parameters names of letters::
     split: matmul['none'](concat[2](x, y), w) => add(matmul['none'](x, slice[1, 0, k](w)),
         matmul['none'](y, slice[1, k, l](w))) for x: 1*m*k, y: 1*m*l, w: 1*(k+l)*n
 
-Names that follow from no variable have an example instead, as ``s=1``.
+Names that follow from no variable have an example instead, as ``s=1``; so may letters.  ``i=s/g`` is a quotient: the
+rule is for those `s` that `g` divides.
 A rule without letters is a schema too: its sizes are an example, and its parameters are as they are.
 """
 
@@ -29,6 +30,8 @@ _DIMENSION = re.compile(r"(\d{1,9})(?:\{(\d{1,9})\})?(?:/(\d{1,9}))?")
 #: A size that is a letter, or a sum of letters.
 _LETTERS = re.compile(r"[a-z]|\([a-z](?:\+[a-z])*\)")
 _NUMBER = "number"
+_EXAMPLE = re.compile(r"([a-z]\w*)=(\d{1,9})")
+_QUOTIENT = re.compile(r"([a-z]\w*)=([a-z]\w*)/([a-z]\w*)")
 #: The size of the first letter in an example; each has one more than the one before, so that no two are taken for one.
 _FIRST = 2
 
@@ -43,7 +46,9 @@ class Schema:
     types: Mapping[str, str]
     """Of each variable the text of its type."""
     parameters: Mapping[str, int] = field(default_factory=dict)
-    """Of names that are no sizes of variables, an example."""
+    """Of names that are no sizes of variables, and of letters that have one of their own, an example."""
+    quotients: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of names that are quotients of others, these."""
     proof: str = ""
     """The properties that its proof uses, by their sources."""
 
@@ -51,6 +56,12 @@ class Schema:
     def letters(self) -> tuple[str, ...]:
         """The sizes that are open, in order of their first use."""
         return tuple(dict.fromkeys(c for text in self.types.values() for dim in _dims(text) for c in _letters(dim)))
+
+    @cached_property
+    def chosen(self) -> frozenset[str]:
+        """Names that follow from nothing in the source: the rule holds for any with which it can be built."""
+        used = self.destination.parameters_named.union(*self.quotients.values()) - self.quotients.keys()
+        return frozenset(used - self.source.parameters_named - set(self.letters))
 
     def example(self) -> Rule:
         """The rule for some sizes.
@@ -70,7 +81,22 @@ class Schema:
           TermError: a side cannot be built of them.
         """
         terms = {name: variable(name, type) for name, type in types.items()}
-        return Rule(self.name, (_term(self.source, terms, parameters),), (_term(self.destination, terms, parameters),))
+        known = self.divided(parameters)
+        return Rule(self.name, (_term(self.source, terms, known),), (_term(self.destination, terms, known),))
+
+    def divided(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        """Parameters with the quotients that follow from them.
+
+        Raises:
+          TermError: a number does not divide another.
+        """
+        found = dict(parameters)
+        for name, (of, by) in self.quotients.items():
+            number, divisor = (int(found[n]) for n in (of, by))
+            if not divisor or number % divisor:
+                raise TermError(f"{name} is {number} / {divisor}; allowed: a number and one that divides it")
+            found[name] = number // divisor
+        return found
 
     def sizes(self, types: Mapping[str, TensorType]) -> dict[str, int] | None:
         """What the letters stand for if variables have these types; None where sizes do not fit."""
@@ -103,6 +129,7 @@ class Schema:
     def __str__(self) -> str:
         types = [f"{name}: {type}" for name, type in self.types.items()]
         types += [f"{name}={value}" for name, value in self.parameters.items()]
+        types += [f"{name}={of}/{by}" for name, (of, by) in self.quotients.items()]
         return f"{self.name}: {self.source} => {self.destination}" + (f" for {', '.join(types)}" if types else "")
 
 
@@ -119,20 +146,22 @@ def schema_of(text: str) -> Schema:
         raise RuleError(f"{line.strip()[:60]!r}; allowed: name: source => destination for variable: type, ...")
     types: dict[str, str] = {}
     parameters: dict[str, int] = {}
+    quotients: dict[str, tuple[str, str]] = {}
     for part in (found["types"] or "").split(", ") if found["types"] else []:
         name, of, type = part.partition(": ")
-        parameter = re.fullmatch(r"([a-z]\w*)=(\d{1,9})", part)
-        if parameter is not None:
-            parameters[parameter[1]] = int(parameter[2])
+        if (example := _EXAMPLE.fullmatch(part)) is not None:
+            parameters[example[1]] = int(example[2])
+        elif (quotient := _QUOTIENT.fullmatch(part)) is not None:
+            quotients[quotient[1]] = quotient[2], quotient[3]
         elif of and name not in types:
             types[name] = type
         else:
-            allowed = "variable: type, each once, or parameter=example"
+            allowed = "variable: type, each once, parameter=example or parameter=number/divisor"
             raise RuleError(f"{part!r} of rule {found['name']}; allowed: {allowed}")
     source, destination = parse(found["source"]), parse(found["destination"])
     if isinstance(source, Hole):
         raise RuleError(f"rule {found['name']} replaces {source}, which is any tensor; allowed: an operator")
-    return Schema(found["name"], source, destination, types, parameters, proof.strip())
+    return Schema(found["name"], source, destination, types, parameters, quotients, proof.strip())
 
 
 def _dims(text: str) -> list[str]:

@@ -31,6 +31,19 @@ def test_coordinates_and_index_agree() -> None:
         assert MESH.index(p, ["model", "data"]) == c["model"] * 2 + c["data"]
 
 
+def test_the_axes_the_other_way_round() -> None:
+    other = MESH.transposed
+    assert str(other) == "model=4,data=2" and other.device_ids == (0, 4, 1, 5, 2, 6, 3, 7)
+    assert other.transposed == MESH
+    mapped = Mesh.of({"x": 2, "y": 3, "z": 2}, range(12, 0, -1))
+    assert mapped.transposed.transposed == mapped
+    for at in ([0, 1, 1], [1, 2, 0]):
+        x, y, z = at
+        assert mapped.device_ids[x * 6 + y * 2 + z] == mapped.transposed.device_ids[z * 6 + y * 2 + x]
+    with pytest.raises(MeshError):
+        _ = Mesh.of({"x": 8}).refined({"x": (2, 4)}).transposed
+
+
 def test_identity_device_order_is_the_default() -> None:
     assert Mesh.of({"x": 2}, [0, 1]) == Mesh.of({"x": 2})
     assert Mesh.of({"x": 2}, [1, 0]).device_ids == (1, 0)

@@ -26,9 +26,11 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry_of, walk
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
+from pcg.passes import pipelines
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import joint_search, substitute
+from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import applied_rules, forget
 from pcg.planning.substitute import Substitute
@@ -77,6 +79,17 @@ def two_tables(tables: Any, ids: Any, y: Any) -> Any:
     return [t - 0.5 * g for t, g in zip(tables, gradients, strict=True)], value
 
 
+def blocks(tables: Any, weight: Any, ids: Any, y: Any) -> Any:
+    """The same of four, with a layer behind them: columns of its gradient are those of each table."""
+
+    def loss(tables: Any, weight: Any) -> Any:
+        found = jnp.concatenate([t[i] for t, i in zip(tables, ids, strict=True)], 1)
+        return jnp.mean((jnp.tanh(found @ weight) - y) ** 2)
+
+    by_tables, by_weight = jax.grad(loss, (0, 1))(tables, weight)
+    return [t - 0.1 * g for t, g in zip(tables, by_tables, strict=True)], weight - 0.1 * by_weight
+
+
 def rows(x: Any, w: Any) -> Any:
     """Of a product only some rows are used."""
     return (x @ w)[:16]
@@ -102,12 +115,13 @@ IDS = RNG.integers(0, 20, 64).astype(np.int32)  # rows are named several times
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = {
     "update": (update, (normal(4096, 32), normal(32, 8), IDS, normal(64, 8)), (0, 1)),
     "two tables": (two_tables, ([normal(512, 8), normal(2048, 8)], [IDS, IDS[::-1].copy()], normal(64, 16)), (0,)),
+    "blocks": (blocks, ([normal(4000, 32)] * 4, normal(128, 64), [np.tile(IDS, 4)] * 4, normal(256, 64)), (0, 1)),
     "rows": (rows, (normal(128, 16), normal(16, 64)), ()),
     "products": (products, (normal(64, 32), normal(32, 64), normal(64, 4)), ()),
     "layers": (layers, (normal(64, 32), normal(32, 32), normal(32, 32)), ()),
     "in order": (in_order, (normal(64, 64), normal(64, 64), normal(64, 64)), ()),
 }
-REWRITTEN, LEFT = ("update", "two tables", "rows", "products"), ("layers", "in order")
+REWRITTEN, LEFT = ("update", "two tables", "blocks", "rows", "products"), ("layers", "in order")
 MESHES = ("x=4", "x=2,y=2")
 
 
@@ -186,6 +200,34 @@ def test_a_gradient_of_a_table_is_added_to_its_rows(name: str) -> None:
     every = [op for op in walk(entry_of(module.operation)) if op.name not in ("func.func", "stablehlo.scatter")]
     shapes = {tuple(r.type.shape) for op in every for r in op.results if isinstance(r.type, ir.RankedTensorType)}
     assert tables and not tables & shapes
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+def test_columns_of_a_product_are_parts_of_one_value_in_blocks(mesh: str) -> None:
+    """So that all tables' gradients are exchanged at once."""
+    module = module_of("blocks", mesh)
+    substituted(module)
+    assert {a.name: len(a.places) for a in applied_rules(module.operation)}["slice-of-blocks"] == 4
+    sliced = [op.operands[0] for op in ops_of(module, "stablehlo.slice") if op.operands[0].type.rank == 3]
+    assert len(sliced) == 4 and len(set(sliced)) == 1
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_mesh_that_was_chosen_is_also_tried_the_other_way_round(chosen: bool) -> None:
+    """XDL on 24 V100s: batches are split over all devices, columns of tables over those of an axis, which has to be
+    the last one for that to be one exchange."""
+    step, shapes = ZOO["xdl"].shapes(24)
+    machine = Machine.of(Cluster.preset("summit", nodes=4))
+    settings = pipelines.Settings(machine)
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text(), make_context(), "xdl")
+    Pipeline([*pipelines.prepare(settings), *pipelines.choose(settings), *pipelines.refine()]).run(module)
+    assert CHOSEN in module.operation.attributes
+    if not chosen:
+        del module.operation.attributes[CHOSEN]
+    mesh = planned_mesh(module.operation)
+    substituted(module, machine=machine)
+    assert planned_mesh(module.operation) == mesh, "pcg-select chooses one for the new program"
+    assert ("slice-of-blocks" in {a.name for a in applied_rules(module.operation)}) == chosen
 
 
 @pytest.mark.parametrize("name", LEFT)
@@ -522,6 +564,7 @@ def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monke
     step, shapes = ZOO["xdl"].shapes(8)
     text = jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text()
     machine = Machine.of(Cluster.preset("summit", nodes=2).take(8))
+    rules = tuple(s.name for s in rules_for((), only_exact=False) if s.name not in ("concat-of-blocks", "slice-of-blocks"))
     found = []
     for share in (0.0, substitute._DOUBTFUL):
         monkeypatch.setattr(substitute, "_DOUBTFUL", share)
@@ -529,7 +572,7 @@ def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monke
         with module.context, ir.Location.unknown():
             shardings.set_mesh(module.operation, Mesh.parse("x=8"))
         Pipeline("sdy-import,pcg-normalize").run(module)
-        *_, (_, said) = substituted(module, machine=machine).remarks
+        *_, (_, said) = substituted(module, machine=machine, rules=rules).remarks
         model = cost_model(module.operation, machine, planned_mesh(module.operation))
         assert f" {1e6 * substitute._seconds(module.operation, model, EFFORTS['default']):.1f} us per step" in said
         found.append((float(said.split()[1]), "columns-of-product" in said))

@@ -120,6 +120,36 @@ def test_a_concatenation_of_four_is_split_at_once():
     assert found["concatenate"] == 0 and found["dot_general"] == 4 and found["slice"] == 4 and found["add"] == 3
 
 
+def test_a_concatenation_in_blocks_is_read_as_the_one_before():
+    text = _program(
+        "%x: tensor<4x30xi32>, %y: tensor<4x30xi32>, %z: tensor<4x30xi32>, %w: tensor<90x2xi32>", "tensor<4x2xi32>",
+        "%c = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<4x30xi32>, tensor<4x30xi32>, tensor<4x30xi32>) -> tensor<4x90xi32>",
+        "%r = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<4x90xi32>, tensor<90x2xi32>) -> tensor<4x2xi32>",
+    )  # fmt: skip
+    assert check(text, EVERY, [1, 2, 3]) == {"concat-of-blocks": 1, "split-contraction": 1}
+    module = parsed(text)
+    saturated(module, EVERY)
+    assert ops(module)["stablehlo.concatenate"] == 2, "in blocks, and as it is"
+
+
+def test_slices_of_one_value_are_of_the_same_blocks():
+    """A part of two blocks beside one of one: all are parts of one reshape."""
+    part = "%{0} = stablehlo.slice %p [0:4, {1}:{2}] : (tensor<4x8xi32>) -> tensor<4x{3}xi32>"
+    text = _program(
+        "%x: tensor<4x3xi32>, %w: tensor<3x8xi32>", "tensor<4x2xi32>",
+        "%p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x3xi32>, tensor<3x8xi32>) -> tensor<4x8xi32>",
+        part.format("a", 0, 4, 4), part.format("b", 4, 6, 2), part.format("c", 6, 8, 2),
+        "%d = stablehlo.slice %a [0:4, 1:3] : (tensor<4x4xi32>) -> tensor<4x2xi32>",
+        "%e = stablehlo.multiply %b, %c : tensor<4x2xi32>",
+        "%r = stablehlo.add %d, %e : tensor<4x2xi32>",
+    )  # fmt: skip
+    rules = rules_for(("slice-of-blocks",), only_exact=False)
+    assert check(text, rules, [1, 2, 3]) == {"slice-of-blocks": 3}
+    module = parsed(text)
+    saturated(module, rules)
+    assert str(module).count("(tensor<4x8xi32>) -> tensor<4x4x2xi32>") == 1
+
+
 def test_rules_match_what_others_have_made():
     """An update of a table by a scaled gradient takes two rules, one after the other."""
     text = _program(

@@ -43,7 +43,7 @@ RULES = tuple(s.name for s in for_programs())
 #: Rules that round as what they replace does.
 EXACT = {
     "split-rows", "split-columns", "rows-of-product", "columns-of-product", "one-product-of-rows",
-    "one-product-of-columns", "negated-rows",
+    "one-product-of-columns", "concat-of-blocks", "slice-of-blocks", "negated-rows",
 }  # fmt: skip
 #: How many more products there are once a rule was applied.
 PRODUCTS = {
@@ -197,6 +197,26 @@ FORMS: dict[str, dict[str, Form]] = {
             lambda x, w, v: join(dot(x, w).reshape(4, 2, 2), dot(x, v).reshape(4, 1, 2), dim=1),
             ((4, 2), (2, 4), (2, 2)),
         ),
+    },
+    "concat-of-blocks": {
+        "plain": Form(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 3), (4, 3), (6, 2))),
+        "four parts": Form(lambda x, y, z, v, w: dot(join(x, y, z, v, dim=1), w), (*[(4, 2)] * 4, (8, 3))),
+        "a part of two blocks": Form(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 2), (4, 4), (6, 3))),
+        "parts of other sizes": Form(lambda x, y, z, w: dot(join(x, y, z, dim=1), w), ((4, 2), (4, 4), (4, 6), (12, 3))),
+        "batch, sequence": Form(lambda x, y, w: dot(join(x, y, dim=2), w), ((2, 3, 4), (2, 3, 4), (8, 5))),
+        "on the right": Form(lambda x, w, v: dot(x, join(w, v, dim=1)), ((4, 2), (2, 3), (2, 3))),
+        "read by two": Form(
+            lambda x, y, w: dot(dot(join(x, y, dim=1), w), join(x, y, dim=1), 0, 0), ((4, 3), (4, 3), (6, 2))
+        ),
+    },
+    "slice-of-blocks": {
+        "plain": Form(lambda x, w: part(dot(x, w), 1, 2, 4), ((4, 2), (2, 6))),
+        "first": Form(lambda x, w: part(dot(x, w), 1, 0, 3), ((4, 2), (2, 6))),
+        "all of a product": Form(
+            lambda x, w: part(dot(x, w), 1, 0, 2) * part(dot(x, w), 1, 2, 4) - part(dot(x, w), 1, 4, 6), ((4, 2), (2, 6))
+        ),
+        "batch, sequence": Form(lambda x, w: part(dot(x, w), 2, 3, 6), ((2, 3, 4), (4, 6))),
+        "read by a product": Form(lambda x, w: dot(part(x, 1, 2, 4), w), ((4, 6), (2, 3))),
     },
     "sum-of-left": {
         "plain": Form(lambda x, w, y: dot(x, w) + dot(y, w), ((4, 2), (2, 3), (4, 2))),
@@ -522,6 +542,31 @@ NO_MATCH: dict[str, tuple[str, str, str]] = {
         text_of(lambda x, y, z: dot(turn(dot(x, y), 0, 2, 1).reshape(6, 4), z), ((2, 4, 3), (3, 3), (4, 5))),
         text_of(lambda x, y, z: dot(turn(dot(x, y), 1, 0, 2).reshape(8, 3), z), ((2, 4, 3), (3, 3), (3, 5))),
     ),
+    "a concatenation that no product reads": (
+        "concat-of-blocks",
+        text_of(lambda x, y, w: dot(x, w) + join(x, y, dim=1), ((4, 4), (4, 4), (4, 8))),
+        text_of(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 4), (4, 4), (8, 8))),
+    ),
+    "rows after one another": (
+        "concat-of-blocks",
+        text_of(lambda x, y, w: dot(join(x, y), w), ((4, 4), (4, 4), (4, 8))),
+        text_of(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 4), (4, 4), (8, 8))),
+    ),
+    "a part that is no block": (
+        "slice-of-blocks",
+        text_of(lambda x, w: part(dot(x, w), 1, 1, 3), ((4, 2), (2, 6))),
+        text_of(lambda x, w: part(dot(x, w), 1, 2, 4), ((4, 2), (2, 6))),
+    ),
+    "parts that have no block in common": (
+        "concat-of-blocks",
+        text_of(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 4), (4, 3), (7, 8))),
+        text_of(lambda x, y, w: dot(join(x, y, dim=1), w), ((4, 4), (4, 2), (6, 8))),
+    ),
+    "blocks of which some columns are left": (
+        "slice-of-blocks",
+        text_of(lambda x, w: part(dot(x, w), 1, 2, 4), ((4, 2), (2, 7))),
+        text_of(lambda x, w: part(dot(x, w), 1, 2, 4), ((4, 2), (2, 6))),
+    ),
     "another factor": (
         "sum-of-left",
         text_of(lambda x, w, y, v: dot(x, w) + dot(y, v), ((4, 2), (2, 3), (4, 2), (2, 3))),
@@ -605,7 +650,7 @@ def test_what_any_known_rule_makes_of_a_program_can_be_emitted():
     read = {"add", "mul", "scale", "neg", "unary", "matmul", "concat", "slice", "scatter_add", "zeros"}
     applied = [s for s in known().values() if operators(s.source) <= read]
     assert len(applied) > 500
-    assert {o for s in applied for o in operators(s.destination)} <= read | {"transpose"}
+    assert {o for s in applied for o in operators(s.destination)} <= read | {"transpose", "merge", "unmerge"}
 
 
 def test_a_product_with_an_activation_is_emitted_with_it():

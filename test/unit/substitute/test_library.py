@@ -83,7 +83,8 @@ def test_schemas_of_a_text() -> None:
     ("text", "says"),
     [
         ("add(x, y)", "allowed: name: source => destination for variable: type"),
-        ("a: neg(neg(x)) => x for x", "'x' of rule a; allowed: variable: type, each once, or parameter=example"),
+        ("a: neg(neg(x)) => x for x", "'x' of rule a; allowed: variable: type, each once, parameter=example"),
+        ("a: neg(x) => neg(x) for x: 1*m, i=m/2", "'i=m/2' of rule a; allowed: variable: type"),
         ("a: neg(x) => add(x) for x: 1*m", "add with 0 parameters and 1 operands"),
         ("a: x => neg(neg(x)) for x: 1*m", "rule a replaces x, which is any tensor; allowed: an operator"),
     ],

@@ -37,8 +37,9 @@ def of_random_sizes(schema: Schema, random: Random) -> Rule:
         sizes = {letter: random.randint(1, 6) for letter in schema.letters}
         types = {name: typed(text, sizes) for name, text in schema.types.items()}
         assert schema.sizes(types) == sizes
+        free = {name: random.randint(0, 6) for name in schema.parameters if name not in sizes}
         try:
-            return schema.rule(types, {**sizes, **{name: random.randint(0, 6) for name in schema.parameters}})
+            return schema.rule(types, {**sizes, **free})
         except TermError:  # a part that is beyond the end
             assert schema.parameters
     raise AssertionError(f"{schema} has no rule for other sizes")
@@ -98,6 +99,17 @@ WRONG = [
     ),
     ("rows-of-product", "=> matmul['none'](slice[1, s, l](x), w)", "=> matmul['none'](slice[1, 0, l](x), w)"),
     ("columns-of-product", "slice[2, s, l](w)", "slice[2, 2, l](w)"),
+    # Blocks in the other order, the same twice, the first ones, and columns for blocks.
+    (
+        "concat-of-blocks", "merge[2](concat[2](unmerge[2, g](x), unmerge[2, g](y)))",
+        "merge[2](concat[2](unmerge[2, g](y), unmerge[2, g](x)))",
+    ),
+    (
+        "concat-of-blocks", "merge[2](concat[2](unmerge[2, g](x), unmerge[2, g](y)))",
+        "merge[2](concat[2](unmerge[2, g](y), unmerge[2, g](y)))",
+    ),
+    ("slice-of-blocks", "slice[2, i, j](unmerge[2, g](x))", "slice[2, 0, j](unmerge[2, g](x))"),
+    ("slice-of-blocks", "merge[2](slice[2, i, j](unmerge[2, g](x)))", "slice[2, i, l](x)"),
     ("one-contraction", "concat[1](w, v)", "concat[1](v, w)"),
     ("one-product-of-rows", "=> matmul['none'](concat[1](x, y), w)", "=> matmul['none'](concat[1](y, x), w)"),
     ("one-product-of-columns", "=> matmul['none'](x, concat[2](w, v))", "=> matmul['none'](x, concat[2](v, w))"),

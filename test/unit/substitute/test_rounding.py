@@ -26,6 +26,7 @@ EXPECTED = {
     # Every element is the same sum of k products, computed elsewhere.
     "split-rows": True, "split-columns": True, "rows-of-product": True, "columns-of-product": True,
     "one-product-of-rows": True, "one-product-of-columns": True,
+    "concat-of-blocks": True, "slice-of-blocks": True,
     # (x + y) w for x w + y w rounds before the product; x (y z) for (x y) z rounds other products.
     "sum-of-left": False, "sum-of-right": False, "product-from-right": False, "product-from-left": False,
     # Where a row is named twice, t + (g + h) becomes (t + g) + h, and (g + h) c becomes g c + h c; a sign is exact.

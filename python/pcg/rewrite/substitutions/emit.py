@@ -40,6 +40,8 @@ class _Emitter:
             return self._add(operands[0], operands[1])
         if pattern.operator == "scale":
             return self._scale(self.of(operands[0]), self.match.views[_name(operands[1])])
+        if pattern.operator == "unmerge" and isinstance(operands[0], Hole):
+            return self._unmerge(parameters, self.match.views[operands[0].name])
         return getattr(self, f"_{pattern.operator}")(parameters, *(self.of(o) for o in operands))
 
     def _plain(self, view: View) -> View:
@@ -108,7 +110,11 @@ class _Emitter:
             values += list(last.operands)  # one of several
         else:
             values.append(y.value)
-        return View(emit.concatenate(values, dim), x.groups)
+            last = None
+        found = View(emit.concatenate(values, dim), x.groups)
+        if last is not None and all(last.results[0] != v.value for v in self.match.views.values()):
+            last.erase()
+        return found
 
     def _slice(self, parameters: Sequence[int | str], x: View) -> View:
         axis, start, size = (int(p) for p in parameters)
@@ -131,6 +137,33 @@ class _Emitter:
         i, j = (int(p) - 1 for p in parameters)
         groups[i], groups[j] = groups[j], groups[i]
         return View(x.value, tuple(groups))
+
+    def _merge(self, parameters: Sequence[int | str], x: View) -> View:
+        dim = int(parameters[0]) - 1
+        return View(x.value, (*x.groups[:dim], x.groups[dim] + x.groups[dim + 1], *x.groups[dim + 2 :]))
+
+    def _unmerge(self, parameters: Sequence[int | str], x: View) -> View:
+        group, size = int(parameters[0]) - 1, int(parameters[1])
+        if x.skipped:
+            op = x.value.owner.operation
+            along = int(ir.IntegerAttr(op.attributes["dimension"]).value)
+            parts = list(op.operands)[x.skipped :]
+            if x.groups[group] == (along,) and all(v.type.shape[along] % size == 0 for v in parts):
+                return self._concatenated([self._unmerge(parameters, View(v, x.groups)) for v in parts], group)
+        x = self._plain(x)
+        if len(x.groups[group]) != 1:
+            x = _flat(x)
+        (dim,) = x.groups[group]
+        shape = list(x.value.type.shape)
+        shape[dim : dim + 1] = shape[dim] // size, size
+        groups = [tuple(d + (d > dim) for d in g) for g in x.groups]
+        return View(_reshaped(x.value, shape, self.match.op), (*groups[: group + 1], (dim + 1,), *groups[group + 1 :]))
+
+    @staticmethod
+    def _concatenated(views: Sequence[View], group: int) -> View:
+        """Several after one another along the dimension that a group is."""
+        first, (dim,) = views[0], views[0].groups[group]
+        return View(emit.concatenate([v.value for v in views], dim) if len(views) > 1 else first.value, first.groups)
 
     def _zeros(self, parameters: Sequence[int | str]) -> View:
         element = self.match.op.results[0].type.element_type
@@ -196,6 +229,16 @@ def _flat(view: View) -> View:
     if list(value.type.shape) != list(view.shape):
         value = emit.reshape(value, view.shape)
     return View(value, tuple((g,) for g in range(len(view.groups))))
+
+
+def _reshaped(value: ir.Value, shape: Sequence[int], before: ir.Operation) -> ir.Value:
+    """The value in another shape, where that is there already, that; all parts of a value are then parts of one."""
+    for use in value.uses:
+        op = use.owner.operation
+        there = op.name == "stablehlo.reshape" and list(op.results[0].type.shape) == list(shape)
+        if there and op.parent == before.parent and op.is_before_in_block(before):
+            return op.results[0]
+    return emit.reshape(value, shape)
 
 
 def _of_type(view: View, shape: Sequence[int], groups: Sequence[Sequence[int]]) -> ir.Value:

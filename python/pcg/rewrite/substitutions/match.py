@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,12 +69,33 @@ def matches(schema: Schema, op: ir.Operation) -> Iterator[Match]:
     if not isinstance(result.type, ir.RankedTensorType) or not _plain(result.type):
         return
     seen = set()
-    for groups in _groupings(op):
+    if only_moves(schema):
+        if not _beside_product(op):
+            return
+        rank = result.type.rank
+        groupings: list[Groups] = [(tuple(range(rank - 1)), (rank - 1,))] if rank else []
+    else:
+        groupings = _groupings(op)
+    for groups in groupings:
         for bound in _of_view(schema.source, View(result, groups), _Bound()):
             match = _checked(schema, op, groups, bound)
             if match is not None and match.key not in seen:
                 seen.add(match.key)
                 yield match
+
+
+def only_moves(schema: Schema) -> bool:
+    """Whether a rule is of elements that are moved, whatever they are."""
+    return schema.source.operator in ("concat", "slice") and all(isinstance(o, Hole) for o in schema.source.operands)
+
+
+def _beside_product(op: ir.Operation) -> bool:
+    """Whether what an op moves is a product, or is an operand of one.
+
+    Elsewhere rules that only move elements are not tried: it is beside products that layouts change.
+    """
+    readers = (use.owner.operation.name for use in op.results[0].uses)
+    return any("stablehlo.dot_general" in _names(v) for v in op.operands) or "stablehlo.dot_general" in readers
 
 
 class Rules:
@@ -176,11 +198,29 @@ def _checked(schema: Schema, op: ir.Operation, groups: Groups, bound: _Bound) ->
     if not _one_precision(bound.ops):
         return None
     types = {name: view.type for name, view in bound.views.items()}
-    rule = _rule(schema, tuple(types.items()), tuple(bound.parameters.items()))
+    known = dict(bound.parameters)
+    if schema.chosen:
+        block = _block(op)
+        if block == 1:
+            return None
+        known |= dict.fromkeys(schema.chosen, block)
+    rule = _rule(schema, tuple(types.items()), tuple(known.items()))
     if rule is None:
         return None
     sizes = schema.sizes(types) or {}
-    return Match(schema, op, groups, bound.views, {**bound.parameters, **sizes}, rule, bound.ops)
+    parameters = schema.divided({**known, **sizes})
+    return Match(schema, op, groups, bound.views, parameters, rule, bound.ops)
+
+
+def _block(op: ir.Operation) -> int:
+    """The largest block of which all parts of a concatenation, or all slices of a value, have a number."""
+    if op.name == "stablehlo.concatenate":
+        dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
+        return math.gcd(*(v.type.shape[dim] for v in op.operands))
+    value = op.operands[0]
+    slices = [u.owner.operation for u in value.uses if u.owner.operation.name == "stablehlo.slice"]
+    last = [list(ir.DenseI64ArrayAttr(s.attributes[n]))[-1] for s in slices for n in ("start_indices", "limit_indices")]
+    return math.gcd(value.type.shape[-1], *last)
 
 
 def _one_precision(ops: Sequence[ir.Operation]) -> bool:

@@ -86,13 +86,25 @@ def readings(view: View) -> Iterator[Reading]:
     if op is None or not seen.groups or shardings.SPECS in op.attributes:
         return
     if op.name == ALTERNATIVES:
-        for operand in op.operands:
-            yield from readings(replace(seen, value=operand))
+        yield from _of_alternatives(op, seen)
         return
     if len(seen.groups) == 2 and is_zero(seen.value):
         yield Reading("zeros", seen.shape, (), op)
         return
     yield from _READERS.get(op.name, _nothing)(op, seen)
+
+
+def _of_alternatives(op: ir.Operation, view: View) -> Iterator[Reading]:
+    """Those of each; of concatenations of the same first part, in blocks or not, the first: the rest is as equal."""
+    first = set()
+    for operand in op.operands:
+        for reading in readings(replace(view, value=operand)):
+            if reading.operator == "concat":
+                key = reading.parameters, _through(reading.operands[0])
+                if key in first:
+                    continue
+                first.add(key)
+            yield reading
 
 
 def _through(view: View) -> View:
