@@ -129,7 +129,7 @@ def test_a_concatenation_in_blocks_is_read_as_the_one_before():
     assert check(text, EVERY, [1, 2, 3]) == {"concat-of-blocks": 1, "split-contraction": 1}
     module = parsed(text)
     saturated(module, EVERY)
-    assert ops(module)["stablehlo.concatenate"] == 2, "in blocks, and as it is"
+    assert ops(module)["concatenate"] == 2, "in blocks, and as it is"
 
 
 def test_slices_of_one_value_are_of_the_same_blocks():
