@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import annotation
+from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import place
@@ -100,9 +100,9 @@ class Substitute(Transformation):
             return
         effort = EFFORTS[self.effort]
         before = _seconds(module, model, effort)
-        taken, chosen, after = _chosen(
-            search, copy, alternatives, model if search.model is joint_model else search.model, effort
-        )
+        if search.model is not joint_model:
+            model = search.model
+        taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
         if after > (1 - WORTH[self.effort]) * before:
             return
         saved = search.saved(taken)
@@ -119,6 +119,8 @@ class Substitute(Transformation):
         kept = self.keep_original and self.machine.cluster is not None
         text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
         take_contents(module, chosen)
+        if model.mesh != mesh:
+            shardings.set_mesh(module, model.mesh)
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
@@ -129,15 +131,16 @@ class Substitute(Transformation):
         """The best search: of a program whose mesh was chosen for it as it is, also with the axes the other way round.
 
         A dimension is split by axes in their order, so the two have different plans; what is fastest for the program
-        as it is need not be for what is made of it, and `pcg-select` chooses a mesh for that.
+        as it is need not be for what is made of it.
         """
         structure = StructureReader.read(func, state_of(func), Annotated())
         search = JointSearch(func, alternatives, model, self.effort, structure)
         mesh = model.mesh
         if CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
             return search
-        turned = cost_model(module, self.machine, mesh.transposed)
-        other = JointSearch(func, alternatives, turned, self.effort, structure)
+        other = JointSearch(
+            func, alternatives, cost_model(module, self.machine, mesh.transposed), self.effort, structure
+        )
         better = other.solution.cost < (1 - WORTH[self.effort]) * search.solution.cost
         return other if other.rewritten and better else search
 

@@ -69,7 +69,7 @@ def matches(schema: Schema, op: ir.Operation) -> Iterator[Match]:
     if not isinstance(result.type, ir.RankedTensorType) or not _plain(result.type):
         return
     seen = set()
-    if only_moves(schema):
+    if _in_blocks(schema):
         if not _beside_product(op):
             return
         rank = result.type.rank
@@ -84,15 +84,15 @@ def matches(schema: Schema, op: ir.Operation) -> Iterator[Match]:
                 yield match
 
 
-def only_moves(schema: Schema) -> bool:
-    """Whether a rule is of elements that are moved, whatever they are."""
-    return schema.source.operator in ("concat", "slice") and all(isinstance(o, Hole) for o in schema.source.operands)
+def _in_blocks(schema: Schema) -> bool:
+    """Whether a rule is of columns, whatever they are, in blocks of a size that is to be chosen."""
+    return bool(schema.chosen) and schema.source.operator in ("concat", "slice")
 
 
 def _beside_product(op: ir.Operation) -> bool:
     """Whether what an op moves is a product, or is an operand of one.
 
-    Elsewhere rules that only move elements are not tried: it is beside products that layouts change.
+    Elsewhere blocks are not tried: layouts change beside products.
     """
     readers = (use.owner.operation.name for use in op.results[0].uses)
     return any("stablehlo.dot_general" in _names(v) for v in op.operands) or "stablehlo.dot_general" in readers
@@ -199,7 +199,7 @@ def _checked(schema: Schema, op: ir.Operation, groups: Groups, bound: _Bound) ->
         return None
     types = {name: view.type for name, view in bound.views.items()}
     known = dict(bound.parameters)
-    if schema.chosen:
+    if _in_blocks(schema):
         block = _block(op)
         if block == 1:
             return None
