@@ -50,9 +50,9 @@ class JointSearch:
 
     def __init__(
         self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: str,
-        structure: Structure | None = None,
+        structure: Structure | None = None, cutoff: float = np.inf,
     ) -> None:
-        """`structure` is that of `func`, where it is known."""
+        """`structure` is that of `func`, where it is known; alternatives that cost more than `cutoff` are not taken."""
         self.model = model
         built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func), structure)
         node_of = {op: node for op, node in built.ops}
@@ -77,9 +77,9 @@ class JointSearch:
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
-        found, near = self._climb()
+        found, near = self._climb(cutoff)
         # To look for the layouts far from the changes again would save little more.
-        if near.cost < (1 - WORTH[effort]) * start.cost:
+        if near.cost < min((1 - WORTH[effort]) * start.cost, cutoff):
             self.rewritten = self._used(found)
         elif not self._nodes_at_most:
             self.solution = replace(start, bound=0.0)
@@ -117,13 +117,15 @@ class JointSearch:
     def _names_of(self, rewritten: frozenset[int]) -> list[str]:
         return list(dict.fromkeys(self._names[i] for i in sorted(rewritten)))
 
-    def _climb(self) -> tuple[frozenset[int], Solution]:
-        """The best choice that is found, from nothing and from everything."""
-        changes, nothing = self._changes(self._every), frozenset[int]()
+    def _climb(self, cutoff: float) -> tuple[frozenset[int], Solution]:
+        """The best choice that is found: by rules, from nothing and from everything, then, if that costs less than
+        `cutoff`, by places."""
+        rules, nothing = self._of_rules(self._every), frozenset[int]()
         start = self._solved(nothing)
         every = self._changed(start, nothing, self._every)
-        ends = [self._climb_from(nothing, start, changes), self._climb_from(self._every, every, changes)]
-        return min(ends, key=lambda end: end[1].cost)
+        ends = [self._climb_from(nothing, start, rules), self._climb_from(self._every, every, rules)]
+        best = min(ends, key=lambda end: end[1].cost)
+        return self._climb_from(*best, self._changes(self._every)) if best[1].cost < cutoff else best
 
     def _changes(self, allowed: frozenset[int]) -> list[frozenset[int]]:
         """What is changed together, of what is `allowed`: everything, what a rule made, what is one choice."""

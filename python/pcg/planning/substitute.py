@@ -138,11 +138,10 @@ class Substitute(Transformation):
         mesh = model.mesh
         if CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
             return search
-        other = JointSearch(
-            func, alternatives, cost_model(module, self.machine, mesh.transposed), self.effort, structure
-        )
-        better = other.solution.cost < (1 - WORTH[self.effort]) * search.solution.cost
-        return other if other.rewritten and better else search
+        turned_round = cost_model(module, self.machine, mesh.transposed)
+        cutoff = (1 - WORTH[self.effort]) * search.solution.cost
+        other = JointSearch(func, alternatives, turned_round, self.effort, structure, cutoff)
+        return other if other.rewritten and other.solution.cost < cutoff else search
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
         model = cost_model(module, self.machine, planned_mesh(module))
