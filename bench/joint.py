@@ -140,7 +140,7 @@ def _side(
     elif side == "joint":
         passes = pipelines.substitute(settings)
     elif side == "unity":
-        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=machine)]
+        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=machine), *pipelines.refine()]
     start = time.perf_counter()
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start

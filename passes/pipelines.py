@@ -82,8 +82,8 @@ def refine(reshapes: bool | None = None) -> list[Pass]:
 
 
 def substitute(settings: Settings) -> list[Pass]:
-    """Proved rules, where they make the best plan faster."""
-    return _passes(settings, "pcg-substitute")
+    """Proved rules, where they make the best plan faster; mesh axes are cut where the new program needs it."""
+    return [*_passes(settings, "pcg-substitute"), *refine()]
 
 
 def decide(settings: Settings) -> list[Pass]:

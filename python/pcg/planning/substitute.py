@@ -138,9 +138,9 @@ class Substitute(Transformation):
         mesh = model.mesh
         if CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
             return search
-        turned_round = cost_model(module, self.machine, mesh.transposed)
+        on_transposed = cost_model(module, self.machine, mesh.transposed)
         cutoff = (1 - WORTH[self.effort]) * search.solution.cost
-        other = JointSearch(func, alternatives, turned_round, self.effort, structure, cutoff)
+        other = JointSearch(func, alternatives, on_transposed, self.effort, structure, cutoff)
         return other if other.rewritten and other.solution.cost < cutoff else search
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
