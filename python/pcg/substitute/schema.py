@@ -88,11 +88,14 @@ class Schema:
         """Parameters with the quotients that follow from them.
 
         Raises:
+          RuleError: a quotient of what is no known number.
           TermError: a number does not divide another.
         """
         found = dict(parameters)
         for name, (of, by) in self.quotients.items():
-            number, divisor = (int(found[n]) for n in (of, by))
+            number, divisor = found.get(of), found.get(by)
+            if not isinstance(number, int) or not isinstance(divisor, int):
+                raise RuleError(f"{name} is {of}/{by}; allowed: letters of sizes, and names with an example")
             if not divisor or number % divisor:
                 raise TermError(f"{name} is {number} / {divisor}; allowed: a number and one that divides it")
             found[name] = number // divisor

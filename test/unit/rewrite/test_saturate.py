@@ -19,6 +19,7 @@ from pcg.rewrite.substitutions.saturate import Saturate, rule_of
 from pcg.rewrite.substitutions.view import ALTERNATIVES
 from pcg.substitute.library import for_programs
 from pcg.substitute.schema import Schema
+from support.processcheck import mesh
 from support.substitutions import (
     assert_same,
     dead,
@@ -148,6 +149,21 @@ def test_slices_of_one_value_are_of_the_same_blocks():
     module = parsed(text)
     saturated(module, rules)
     assert str(module).count("(tensor<4x8xi32>) -> tensor<4x4x2xi32>") == 1
+
+
+@pytest.mark.parametrize(("layout", "reshapes"), [("", 1), ("{dist.specs = [#dist.shard_spec<@mesh, [[], [], []], {}>]}", 2)])
+def test_a_reshape_that_is_there_is_used_unless_its_layout_is_fixed(layout: str, reshapes: int):
+    text = mesh("mesh", [0, 1], x=2) + _program(
+        "%x: tensor<4x3xi32>, %w: tensor<3x8xi32>", "tensor<4x4x2xi32>",
+        "%p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x3xi32>, tensor<3x8xi32>) -> tensor<4x8xi32>",
+        f"%q = stablehlo.reshape %p {layout} : (tensor<4x8xi32>) -> tensor<4x4x2xi32>",
+        "%a = stablehlo.slice %p [0:4, 2:4] : (tensor<4x8xi32>) -> tensor<4x2xi32>",
+        "%b = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<4x2xi32>) -> tensor<4x4x2xi32>",
+        "%r = stablehlo.add %q, %b : tensor<4x4x2xi32>",
+    )  # fmt: skip
+    module = parsed(text)
+    assert len(saturated(module, rules_for(("slice-of-blocks",), only_exact=False))) == 1
+    assert str(module).count("(tensor<4x8xi32>) -> tensor<4x4x2xi32>") == reshapes
 
 
 def test_rules_match_what_others_have_made():

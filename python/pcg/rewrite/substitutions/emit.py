@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
-from pcg.ir import emit, stablehlo
+from pcg.ir import emit, shardings, stablehlo
 from pcg.ir.walk import defining_op
 from pcg.rewrite.substitutions.match import PRECISION, Match
 from pcg.rewrite.substitutions.view import FUNCTIONS, View
@@ -236,6 +236,7 @@ def _reshaped(value: ir.Value, shape: Sequence[int], before: ir.Operation) -> ir
     for use in value.uses:
         op = use.owner.operation
         there = op.name == "stablehlo.reshape" and list(op.results[0].type.shape) == list(shape)
+        there = there and shardings.SPECS not in op.attributes
         if there and op.parent == before.parent and op.is_before_in_block(before):
             return op.results[0]
     return emit.reshape(value, shape)
