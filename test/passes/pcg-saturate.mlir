@@ -5,14 +5,19 @@
 
 // UNKNOWN: error: pcg-saturate: rule 'none' is not known; allowed: split-contraction,
 
-// Both products are there; what follows reads either.  The sum is rounded in another order.
+// Both products are there; what follows reads either.  The sum is rounded in another order.  So are both forms of the
+// concatenation, of which columns in blocks are exact.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[C:.*]] = stablehlo.concatenate %arg0, %arg1
+// CHECK: %[[B:.*]] = stablehlo.concatenate %{{.*}}, %{{.*}}, dim = 1 : (tensor<8x2x8xf32>, tensor<8x1x8xf32>) -> tensor<8x3x8xf32>
+// CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %[[B]]
+// CHECK-NEXT: %[[C:.*]] = stablehlo.concatenate %arg0, %arg1
+// CHECK-NEXT: %[[D:.*]] = "pcg.alternatives"(%[[C]], %[[R]]) {rule = "concat-of-blocks"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<8x24xf32>
 // CHECK: %[[S:.*]] = stablehlo.add
-// CHECK-NEXT: %[[P:.*]] = stablehlo.dot_general %[[C]], %arg2
+// CHECK-NEXT: %[[P:.*]] = stablehlo.dot_general %[[D]], %arg2
 // CHECK-NEXT: %[[A:.*]] = "pcg.alternatives"(%[[P]], %[[S]]) {rule = "split-contraction"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
 // CHECK-NEXT: stablehlo.tanh %[[A]]
 // EXACT-LABEL: func.func @main
+// EXACT: "pcg.alternatives"(%{{.*}}, %{{.*}}) {rule = "concat-of-blocks"}
 // EXACT-NOT: pcg.alternatives
 // EXACT: return
 // SOME-LABEL: func.func @main
