@@ -99,14 +99,14 @@ WRONG = [
     ),
     ("rows-of-product", "=> matmul['none'](slice[1, s, l](x), w)", "=> matmul['none'](slice[1, 0, l](x), w)"),
     ("columns-of-product", "slice[2, s, l](w)", "slice[2, 2, l](w)"),
-    # Blocks in the other order, the same twice, the first ones, and columns for blocks.
+    # Blocks in the other order, with another sign, the first ones, and columns for blocks.
     (
         "concat-of-blocks", "merge[2](concat[2](unmerge[2, g](x), unmerge[2, g](y)))",
         "merge[2](concat[2](unmerge[2, g](y), unmerge[2, g](x)))",
     ),
     (
         "concat-of-blocks", "merge[2](concat[2](unmerge[2, g](x), unmerge[2, g](y)))",
-        "merge[2](concat[2](unmerge[2, g](y), unmerge[2, g](y)))",
+        "merge[2](concat[2](unmerge[2, g](x), neg(unmerge[2, g](y))))",
     ),
     ("slice-of-blocks", "slice[2, i, j](unmerge[2, g](x))", "slice[2, 0, j](unmerge[2, g](x))"),
     ("slice-of-blocks", "merge[2](slice[2, i, j](unmerge[2, g](x)))", "slice[2, i, l](x)"),
