@@ -212,20 +212,35 @@ def test_columns_of_a_product_are_parts_of_one_value_in_blocks(mesh: str) -> Non
     assert len(sliced) == 4 and len(set(sliced)) == 1
 
 
+def on_summit(name: str, devices: int) -> tuple[ir.Module, pipelines.Settings]:
+    """A model of the zoo on so many V100s, with the mesh that is chosen for it, before it is rewritten."""
+    step, shapes = ZOO[name].shapes(devices)
+    settings = pipelines.Settings(Machine.of(Cluster.preset("summit", nodes=-(-devices // 6)).take(devices)))
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text(), make_context(), name)
+    Pipeline([*pipelines.prepare(settings), *pipelines.choose(settings), *pipelines.refine()]).run(module)
+    return module, settings
+
+
+def test_the_mesh_is_refined_for_what_was_rewritten() -> None:
+    """DLRM on 8 V100s: twelve blocks are split over four devices, not over eight."""
+    module, settings = on_summit("dlrm", 8)
+    assert planned_mesh(module.operation).sizes == (8,)
+    Pipeline(pipelines.substitute(settings)).run(module)
+    assert "concat-of-blocks" in {a.name for a in applied_rules(module.operation)}
+    assert planned_mesh(module.operation).sizes == (4, 2)
+
+
 @pytest.mark.parametrize("chosen", [True, False])
 def test_a_mesh_that_was_chosen_is_also_tried_the_other_way_round(chosen: bool) -> None:
     """XDL on 24 V100s: batches are split over all devices, columns of tables over those of an axis, which has to be
     the last one for that to be one exchange."""
-    step, shapes = ZOO["xdl"].shapes(24)
-    machine = Machine.of(Cluster.preset("summit", nodes=4))
-    settings = pipelines.Settings(machine)
-    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text(), make_context(), "xdl")
-    Pipeline([*pipelines.prepare(settings), *pipelines.choose(settings), *pipelines.refine()]).run(module)
+    module, settings = on_summit("xdl", 24)
     assert CHOSEN in module.operation.attributes
     if not chosen:
         del module.operation.attributes[CHOSEN]
     mesh = planned_mesh(module.operation)
-    substituted(module, machine=machine)
+    assert settings.machine is not None
+    substituted(module, machine=settings.machine)
     assert ("slice-of-blocks" in {a.name for a in applied_rules(module.operation)}) == chosen
     assert planned_mesh(module.operation) == (mesh.transposed if chosen else mesh)
 

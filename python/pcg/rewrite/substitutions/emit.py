@@ -11,7 +11,7 @@ from torch_mlir import ir
 from pcg.ir import emit, shardings, stablehlo
 from pcg.ir.walk import defining_op
 from pcg.rewrite.substitutions.match import PRECISION, Match
-from pcg.rewrite.substitutions.view import FUNCTIONS, View
+from pcg.rewrite.substitutions.view import FUNCTIONS, View, joined_dimension
 from pcg.rules.values import splat
 from pcg.substitute.operators.operator import NONE
 from pcg.substitute.pattern import Hole, Name, Pattern
@@ -48,7 +48,7 @@ class _Emitter:
         """The view of a value that is there, whose sign and parts are those of the view."""
         if view.skipped:
             op = view.value.owner.operation
-            dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
+            dim = joined_dimension(op)
             value = emit.concatenate(list(op.operands)[view.skipped :], dim)
             view = replace(view, value=value, skipped=0)
         if view.negated:
@@ -106,7 +106,7 @@ class _Emitter:
         values = [x.value]
         last = defining_op(y.value)
         same = last is not None and last.name == "stablehlo.concatenate" and not list(y.value.uses)
-        if last is not None and same and int(ir.IntegerAttr(last.attributes["dimension"]).value) == dim:
+        if last is not None and same and joined_dimension(last) == dim:
             values += list(last.operands)  # one of several
         else:
             values.append(y.value)
@@ -146,10 +146,10 @@ class _Emitter:
         group, size = int(parameters[0]) - 1, int(parameters[1])
         if x.skipped:
             op = x.value.owner.operation
-            along = int(ir.IntegerAttr(op.attributes["dimension"]).value)
-            parts = list(op.operands)[x.skipped :]
+            along, parts = joined_dimension(op), list(op.operands)[x.skipped :]
             if x.groups[group] == (along,) and all(v.type.shape[along] % size == 0 for v in parts):
-                return self._concatenated([self._unmerge(parameters, View(v, x.groups)) for v in parts], group)
+                found = [self._unmerge(parameters, View(v, x.groups)) for v in parts]
+                return View(emit.concatenate([v.value for v in found], along), found[0].groups)
         x = self._plain(x)
         if len(x.groups[group]) != 1:
             x = _flat(x)
@@ -158,12 +158,6 @@ class _Emitter:
         shape[dim : dim + 1] = shape[dim] // size, size
         groups = [tuple(d + (d > dim) for d in g) for g in x.groups]
         return View(_reshaped(x.value, shape, self.match.op), (*groups[: group + 1], (dim + 1,), *groups[group + 1 :]))
-
-    @staticmethod
-    def _concatenated(views: Sequence[View], group: int) -> View:
-        """Several after one another along the dimension that a group is."""
-        first, (dim,) = views[0], views[0].groups[group]
-        return View(emit.concatenate([v.value for v in views], dim) if len(views) > 1 else first.value, first.groups)
 
     def _zeros(self, parameters: Sequence[int | str]) -> View:
         element = self.match.op.results[0].type.element_type

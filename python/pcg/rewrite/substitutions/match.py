@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from pcg.ir import stablehlo
 from pcg.ir.walk import defining_op
-from pcg.rewrite.substitutions.view import ALTERNATIVES, Groups, View, readings
+from pcg.rewrite.substitutions.view import ALTERNATIVES, Groups, View, joined_dimension, readings
 from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.evaluate import indices
 from pcg.substitute.pattern import Hole, Name, Pattern
@@ -215,8 +215,7 @@ def _checked(schema: Schema, op: ir.Operation, groups: Groups, bound: _Bound) ->
 def _block(op: ir.Operation) -> int:
     """The largest block of which all parts of a concatenation, or all slices of a value, have a number."""
     if op.name == "stablehlo.concatenate":
-        dim = int(ir.IntegerAttr(op.attributes["dimension"]).value)
-        return math.gcd(*(v.type.shape[dim] for v in op.operands))
+        return math.gcd(*(v.type.shape[joined_dimension(op)] for v in op.operands))
     value = op.operands[0]
     slices = [u.owner.operation for u in value.uses if u.owner.operation.name == "stablehlo.slice"]
     last = [list(ir.DenseI64ArrayAttr(s.attributes[n]))[-1] for s in slices for n in ("start_indices", "limit_indices")]

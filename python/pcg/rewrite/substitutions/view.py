@@ -49,7 +49,7 @@ class View:
         sizes = list(self.value.type.shape)
         if self.skipped:
             op = self.value.owner.operation
-            dim = _dimension(op)
+            dim = joined_dimension(op)
             sizes[dim] -= sum(v.type.shape[dim] for v in list(op.operands)[: self.skipped])
         return tuple(math.prod(sizes[d] for d in group) for group in self.groups)
 
@@ -249,12 +249,13 @@ def _dot_general(op: ir.Operation, view: View) -> Iterator[Reading]:
     yield Reading("matmul", ("none",), (x, y), op)
 
 
-def _dimension(op: ir.Operation) -> int:
+def joined_dimension(op: ir.Operation) -> int:
+    """The dimension along which a concatenation joins its operands."""
     return int(ir.IntegerAttr(op.attributes["dimension"]).value)
 
 
 def _concatenate(op: ir.Operation, view: View) -> Iterator[Reading]:
-    dim, operands = _dimension(op), list(op.operands)[view.skipped :]
+    dim, operands = joined_dimension(op), list(op.operands)[view.skipped :]
     axis = _axis(view, dim)
     if axis is None or len(operands) < 2:
         return
