@@ -35,7 +35,7 @@ from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS, Effort
-from pcg.substitute.applied import applied_rules, proofs
+from pcg.substitute.applied import THEN, applied_rules, proofs
 from pcg.substitute.schema import Schema
 
 #: On meshes of more axes alternatives are chosen as on one axis of as many devices, and what they bring is found out on
@@ -95,7 +95,7 @@ class Substitute(Transformation):
             if annotation.names_axes(func):
                 return
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
-        search = self._search(module, func, alternatives, joint_model)
+        search = self._search(module, func, alternatives, joint_model, rules)
         if not search.rewritten:
             return
         effort = EFFORTS[self.effort]
@@ -126,17 +126,20 @@ class Substitute(Transformation):
         rewritten.note(module, applied_rules(places, saved), options, text)
 
     def _search(
-        self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel
-    ) -> JointSearch:
+        self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel,
+        rules: Sequence[Schema],
+    ) -> JointSearch:  # fmt: skip
         """The best search: of a program whose mesh was chosen for it as it is, also with the axes the other way round.
 
-        A dimension is split by axes in their order, so the two have different plans; what is fastest for the program
-        as it is need not be for what is made of it.
+        A dimension is split by axes in their order, so where it becomes two the plans differ; what is fastest for the
+        program as it is need not be for what is made of it.
         """
         structure = StructureReader.read(func, state_of(func), Annotated())
         search = JointSearch(func, alternatives, model, self.effort, structure)
         mesh = model.mesh
-        if CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
+        in_blocks = {schema.name for schema in rules if schema.chosen}
+        splits = not in_blocks.isdisjoint(name for op in alternatives for name in rule_of(op).split(THEN))
+        if not splits or CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
             return search
         on_transposed = cost_model(module, self.machine, mesh.transposed)
         cutoff = (1 - WORTH[self.effort]) * search.solution.cost

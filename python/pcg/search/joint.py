@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -36,6 +37,16 @@ class _Choices:
     """Of alternatives, which operand is taken; 0 elsewhere."""
 
 
+@cache
+def _choices(strategies: int, chooses: bool, optional: bool) -> _Choices:
+    """Those of a class with so many strategies, by whether it is an alternative, and can be done without."""
+    operands = 2 if chooses else 1
+    strategy, operand = np.tile(np.arange(strategies), operands), np.repeat(np.arange(operands), strategies)
+    if optional:
+        strategy, operand = np.append(strategy, UNUSED), np.append(operand, 0)
+    return _Choices(strategy, operand)
+
+
 @dataclass
 class Joint:
     """A quotient whose nodes in `alternatives` (ops of two operands) choose between their operands."""
@@ -54,16 +65,13 @@ class Joint:
         self.optional = frozenset(class_of[n] for n in optional)
         """Classes that a program can do without."""
         self._choosing = {class_of[n] for n in self.alternatives}
-        self._choices = [self._of(c) for c in range(self.quotient.classes)]
+        self._choices = list(map(self._of, range(self.quotient.classes)))
         self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
+        self._known: dict[tuple[int, frozenset[int]], np.ndarray] = {}
+        """Which choices of a class are open where it may be in some states."""
 
     def _of(self, c: int) -> _Choices:
-        count = len(self.quotient.tables[c])
-        operands = 2 if c in self._choosing else 1
-        strategy, operand = np.tile(np.arange(count), operands), np.repeat(np.arange(operands), count)
-        if c in self.optional:
-            strategy, operand = np.append(strategy, UNUSED), np.append(operand, 0)
-        return _Choices(strategy, operand)
+        return _choices(len(self.quotient.tables[c]), c in self._choosing, c in self.optional)
 
     def network(self) -> Network:
         """One variable per class, as `Quotient.network`."""
@@ -84,9 +92,10 @@ class Joint:
         return Network.joined(own, links)
 
     def _own(self, c: int, seconds: np.ndarray) -> np.ndarray:
+        strategy = self._choices[c].strategy
         if c in self._choosing:
-            return np.zeros(len(self._choices[c].strategy))
-        return np.where(self._choices[c].strategy == UNUSED, 0.0, seconds[self._choices[c].strategy])
+            return np.zeros(len(strategy))
+        return np.where(strategy == UNUSED, 0.0, seconds[strategy]) if c in self.optional else seconds
 
     def _matrix(
         self, src: int, dst: int, operand: int, found: tuple[np.ndarray, np.ndarray, np.ndarray] | None
@@ -109,9 +118,12 @@ class Joint:
         class_of = self.quotient.class_of
         open_ = list(self._every)
         for c, allowed in {class_of[n]: a for n, a in states.items()}.items():
-            choices = self._choices[c]
-            state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
-            open_[c] = np.isin(state, list(allowed))
+            key = c, frozenset(allowed)
+            if key not in self._known:
+                choices = self._choices[c]
+                state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
+                self._known[key] = np.isin(state, list(allowed))
+            open_[c] = self._known[key]
         return open_
 
     def states(self, node: int) -> frozenset[int]:

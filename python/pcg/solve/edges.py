@@ -124,20 +124,44 @@ class Edges:
             near_offset=offsets(np.bincount(place[node], minlength=len(nodes))), near=number[self.near[around]],
         )  # fmt: skip
 
-    def restrict(self, kept: Sequence[np.ndarray]) -> Edges:
-        """With only the choices `kept` of every node."""
-        size = np.fromiter(map(len, kept), np.int64, len(kept))
+    def conditioned(self, own: np.ndarray, x: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """`own`, per choice of a node, of the nodes `free`, with what edges to others cost for their choices in `x`.
+
+        They are added in the order of the nodes' rows.
+        """
+        size = self.size[free]
+        place = np.full(len(self.size), -1)
+        place[free] = offsets(size)[:-1]
+        near = rows_of(self.near_offset[free], np.diff(self.near_offset)[free])
+        outside = place[self.near_node[near]] < 0
+        node, other = np.repeat(free, np.diff(self.near_offset)[free])[outside], self.near_node[near][outside]
+        e, second = self.near[near][outside], (node > other).astype(np.int64)
+        fixed = self.maps[self.column[1 - second, e] + x[other]]
+        stride, one = self.stride[e], np.ones(len(e), dtype=np.int64)
+        # The cost of choice k is at `start + maps[column + k] * step`.
+        start = self.table[e] + fixed * np.where(second, stride, one)
+        step, column, many = np.where(second, one, stride), self.column[second, e], self.size[node]
+        to, which = rows_of(place[node], many), np.repeat(np.arange(len(e)), many)
+        found = own[rows_of(self.first[free], size)]
+        np.add.at(found, to, self.tables[start[which] + self.maps[rows_of(column, many)] * step[which]])
+        return found
+
+    def restrict(self, size: np.ndarray, choices: np.ndarray) -> Edges:
+        """With only some choices of every node, `size` of it, which are in `choices` one node's behind the other's."""
         offset = offsets(size)
 
         def narrow(e: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
-            choices = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
             columns = np.empty(size.max(initial=0), dtype=np.int64)
             kernels.restricted_tables(
                 e, size, offset, choices, self.ei, self.ej, self.table, self.stride, self.column, self.maps,
                 self.tables, to, out, columns,
             )  # fmt: skip
 
-        return self._rewritten(size, kept, narrow)
+        # Nodes of which everything is left are the same if they have as many choices.
+        kind, known = -1 - size, dict[bytes, int]()
+        for i in np.flatnonzero(size != self.size).tolist():
+            kind[i] = known.setdefault(choices[offset[i] : offset[i + 1]].tobytes(), len(known))
+        return self._rewritten(size, kind, narrow)
 
     def least_of_groups(self, groups: Sequence[np.ndarray]) -> Edges:
         """Between groups of choices, `groups[i]` having the number of that of each choice of i: the least in each."""
@@ -163,17 +187,17 @@ class Edges:
                     out[start : start + int(size[i] * size[j])].reshape(size[i], size[j]),
                 )  # fmt: skip
 
-        return self._rewritten(size, groups, least)
+        known: dict[bytes, int] = {}
+        kind = np.fromiter((known.setdefault(g.tobytes(), len(known)) for g in groups), np.int64, len(groups))
+        return self._rewritten(size, kind, least)
 
     def _rewritten(
-        self, size: np.ndarray, by: Sequence[np.ndarray], write: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+        self, size: np.ndarray, kind: np.ndarray, write: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     ) -> Edges:
-        """With other tables: those of edges that share one, and whose ends have equal arrays in `by`, are the same.
+        """With other tables: those of edges that share one, and whose ends are of the same `kind`, are the same.
 
         `write` gets edges, one of each, where their tables start, and all of these.
         """
-        known: dict[bytes, int] = {}
-        kind = np.fromiter((known.setdefault(a.tobytes(), len(known)) for a in by), np.int64, len(by))
         first, which = _distinct(self._kinds, kind[self.ei], kind[self.ej])
         entries = size[self.ei[first]] * size[self.ej[first]]
         starts = np.cumsum(entries) - entries
@@ -241,6 +265,11 @@ class Joined:
 def offsets(lengths: np.ndarray) -> np.ndarray:
     """Where each of several rows starts when they lie one behind the other, and their end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def rows_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Where the entries of rows are that start there, one row behind the other."""
+    return np.repeat(starts - offsets(lengths)[:-1], lengths) + np.arange(lengths.sum())
 
 
 def memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:

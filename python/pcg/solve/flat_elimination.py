@@ -14,7 +14,7 @@ import numpy as np
 
 from pcg.solve import elimination_kernels as kernels
 from pcg.solve import expansion_kernels
-from pcg.solve.edges import Edges, offsets
+from pcg.solve.edges import Edges, offsets, rows_of
 from pcg.solve.elimination import CEILING
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
@@ -138,13 +138,13 @@ class FlatElimination:
         size, degree = self._size[kept], self._degree[kept]
         position = np.empty(len(self._size), dtype=np.int64)
         position[kept] = np.arange(len(kept))
-        edge = self._near[_rows(self._near_offset[kept], degree)]
+        edge = self._near[rows_of(self._near_offset[kept], degree)]
         node = np.repeat(np.arange(len(kept)), degree)
         other = position[self._end[0, edge] + self._end[1, edge] - kept[node]]
         edges = edge[node < other]
         ei, ej = node[node < other], other[node < other]
         table, tables = self._collected(edges, size[ei] * size[ej])
-        flat = Pairwise.joined(size, self._unary[_rows(self._offset[kept], size)], ei, ej, table, tables)
+        flat = Pairwise.joined(size, self._unary[rows_of(self._offset[kept], size)], ei, ej, table, tables)
         number = np.empty(len(self._table), dtype=np.int64)
         number[edges] = np.arange(len(edges))
         return kept.tolist(), flat, Edges.by_choice(size, ei, ej, table, tables, offsets(degree), number[edge])
@@ -158,11 +158,6 @@ class FlatElimination:
             self._stride, self._column, self._maps, self._tables, np.empty(self._size.max(initial=0), dtype=np.int64),
         )  # fmt: skip
         return at, out[:used]
-
-
-def _rows(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The entries of rows that start there, one row behind the other."""
-    return np.repeat(starts - offsets(lengths)[:-1], lengths) + np.arange(lengths.sum())
 
 
 def _larger(values: np.ndarray, more: int) -> np.ndarray:

@@ -124,12 +124,12 @@ def searched(
         best = layers.lift(found.x)
         if bound > cutoff:
             return Searched(Solution(best, network.cost(best), bound, 0), layers, found)
-        if stop():
+        if stop() or effort.quick:
             return Searched(_best(network, Solution(best, network.cost(best), bound, 0), known), layers, found)
         core = layers.open(found.open(found.cost))
         left = sum(map(len, core.unary))
         apart = _apart(found, constant, floor - constant)
-        if apart <= (effort.good if left > effort.small else effort.gap) or effort.quick or left > 0.7 * size:
+        if apart <= (effort.good if left > effort.small else effort.gap) or left > 0.7 * size:
             break
     count = 0
     if found is not None and apart > effort.gap and left <= (effort.large if apart > effort.good else effort.small):

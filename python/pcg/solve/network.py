@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -172,9 +173,12 @@ class Network:
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
         """This network with only the choices that `masks` leave open."""
         edges = self.edges
-        kept = [np.flatnonzero(mask) for mask in masks]
-        unary = [u[k] for u, k in zip(self.unary, kept, strict=True)]
-        return Network.of_edges(unary, edges.restrict(kept), self.unit)
+        at = np.flatnonzero(np.concatenate([np.zeros(0, dtype=np.bool_), *masks]))
+        node = np.repeat(np.arange(len(masks)), edges.size)[at]
+        size, own = np.bincount(node, minlength=len(masks)), self.own[at]
+        found = Network.of_edges(_split(own, size), edges.restrict(size, at - edges.first[node]), self.unit)
+        found._own = own
+        return found
 
     def conditioned(self, x: Sequence[int], free: Sequence[int]) -> Network:
         """The network of the variables `free`, in ascending order, with what edges to others cost for their choices in
@@ -182,16 +186,12 @@ class Network:
 
         What the others cost without these is left out.
         """
-        self.settle()
-        inside, unary = set(free), []
-        for n in free:
-            own = self.unary[n]
-            for m, costs in self.pair[n].items():
-                if m not in inside:
-                    own = own + costs[:, x[m]]
-            unary.append(own)
+        edges, nodes = self.edges, np.array(free, dtype=np.int64)
+        own, size = edges.conditioned(self.own, np.array(x, dtype=np.int64), nodes), edges.size[nodes]
         # `unit` stays: a part of what costs no more than that.
-        return Network.of_edges(unary, self.edges.among(np.array(free, dtype=np.int64)), self.unit)
+        found = Network.of_edges(_split(own, size), edges.among(nodes), self.unit)
+        found._own = own
+        return found
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
@@ -248,6 +248,12 @@ def _counted(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Where the choices of each node start when they lie one behind the other, and how many are open before each."""
     first = offsets(np.fromiter(map(len, masks), np.int64, len(masks)))[:-1]
     return first, offsets(np.concatenate([np.zeros(0, dtype=np.bool_), *masks]))
+
+
+def _split(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """Values per choice as views per node."""
+    ends = itertools.accumulate(sizes.tolist(), initial=0)
+    return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _unit(most: float) -> float:
