@@ -15,13 +15,14 @@ of `pcg-choose-mesh` for the program as it is, or only on --mesh:
                dynamic program inside and the budget that the artifact has for the model, then parallelised
 
 `search s` is what choosing the substitutions takes, layouts of the joint search included, without drafting and
-simulating plans.  `by estimate` are the seconds that the two searches found, joint first: costs added up, which both
-minimise.
+simulating plans.  `by estimate` are the seconds of the plans that the two searches found, joint first: costs added up,
+which both minimise.  Unity's is the plan of its own dynamic program; `unity ms` is that of pcg-select for its program.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import sys
@@ -46,6 +47,7 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.passes import pipelines
 from pcg.passes.base import Pass
+from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
@@ -111,7 +113,7 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
         found = {side: _side(side, module, single, args, settings, budget) for side in sides}
     joint = found["joint"]
     ratio = [f"{found[s].seconds / joint.seconds:.2f}" for s in ("parallel", "sequential")]
-    searches = [f"{joint.search:.1f}", *([f"{found['unity'].search:.1f}"] if args.unity else [])]
+    searches = [f"{joint.search:.2g}", *([f"{found['unity'].search:.2g}"] if args.unity else [])]
     estimates = [f"{1e3 * f.estimate:.4g}" for s, f in found.items() if s in ("joint", "unity")]
     cells = [f"{1e3 * found[s].seconds:.4g}" for s in sides]
     return (f"| {model} | {mesh} | {' | '.join(cells)} | {' | '.join(ratio)} | {', '.join(searches)} | "
@@ -145,6 +147,11 @@ def _side(
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start
     found.estimate = next((1e-6 * float(m[1]) for r in remarks if (m := _ESTIMATE.search(r))), float("nan"))
+    if side == "joint" and math.isnan(found.estimate):  # nothing was rewritten
+        search = SearchPass(machine=machine, recompute=False, accumulate=False, progress=False)
+        _run(clone_module(copy), [search])
+        assert search.outcome is not None
+        found.estimate = search.outcome.seconds
     names = Counter(" then ".join(_RULE.findall(r)) for r in remarks if " => " in r)
     found.rules = ", ".join(f"{name} {n}" for name, n in names.items())
     select = SelectPass(machine=machine)

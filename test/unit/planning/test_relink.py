@@ -21,11 +21,13 @@ EIGHT = Cluster.preset("summit", nodes=2).take(8), Mesh.of({"d0": 4, "d1": 2})
 SIXTY_FOUR = Cluster.preset("dgx-h100", nodes=8).take(64), Mesh.of({"d0": 16, "d1": 4})
 
 
-def selected(on: tuple[Cluster, Mesh], relinked: int, meshes: str = "declared") -> SelectPass:
-    """An MLP on a mesh of a cluster."""
+def selected(
+    on: tuple[Cluster, Mesh], relinked: int, meshes: str = "declared", model: str = "mlp"
+) -> SelectPass:  # fmt: skip
+    """A model on a mesh of a cluster."""
     cluster, mesh = on
-    step, args = ZOO["mlp"].shapes(mesh.size)
-    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), "mlp")
+    step, args = ZOO[model].shapes(mesh.size)
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), model)
     Pipeline("prepare").run(module)
     shardings.set_mesh(module, mapping.device_mappings(cluster, mesh)[0].mesh)
     select = SelectPass(machine=Machine.of(cluster), relinked=relinked, meshes=meshes, candidates="search", jobs=1)
@@ -64,6 +66,43 @@ def test_the_best_plan_of_another_mesh_is_relinked_if_it_is_near(monkeypatch: py
 
     assert len(meshes(one)) == 1 and len(meshes(two)) == 2 and meshes(one) < meshes(two)
     assert one.chosen is not None and two.chosen is not None and two.chosen.seconds <= one.chosen.seconds
+
+
+def test_drafts_that_are_nearly_as_fast_are_relinked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[relink.Relinking] = []
+    start = Workers.start
+
+    def started(self: Workers, task: object) -> object:
+        if isinstance(task, relink.Relinking):
+            begun.append(task)
+        return start(self, task)
+
+    monkeypatch.setattr(Workers, "start", started)
+    monkeypatch.setattr(relink, "_EXACT", 10**9)
+    monkeypatch.setattr(relink, "_START", 0.0)
+    selected(EIGHT, 10)
+    best = begun[:]
+    begun.clear()
+    monkeypatch.setattr(relink, "_START", 10.0)
+    selected(EIGHT, 10)
+    several = begun[len(best) : -1]
+    assert begun[: len(best)] == best and len(several) > 1
+    assert len({tuple(task.choice) for task in several}) == len(several)
+    # At last what the best of them became, with parts of drafts and of what the others became.
+    assert set(several[0].others) | {tuple(several[0].choice)} < set(begun[-1].others) | {tuple(begun[-1].choice)}
+    monkeypatch.setattr(relink, "_DRAFTED_OPS", 1000)  # a large program
+    begun.clear()
+    selected(EIGHT, 10)
+    assert len(begun) == len(best)
+
+
+@pytest.mark.slow
+def test_a_plan_from_another_draft_may_be_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = selected(EIGHT, 40, model="dlrm")
+    monkeypatch.setattr(relink, "_START", 0.0)
+    once = selected(EIGHT, 40, model="dlrm")
+    assert twice.chosen is not None and once.chosen is not None
+    assert "twice" in twice.chosen.name and twice.chosen.seconds < once.chosen.seconds
 
 
 def test_names_of_axes_do_not_tell_meshes_apart() -> None:
