@@ -201,8 +201,7 @@ def _chosen(
     for name in search.doubtful(_DOUBTFUL):
         others = search.without(name, search.rewritten)
         if others and others != best[0]:
-            # Of programs that take as long the one with fewer rules: `others` has one less.
-            best = min(program(others), best, key=lambda p: p[2])
+            best = min(best, program(others), key=lambda p: p[2])
     return best
 
 
