@@ -74,6 +74,12 @@ def test_edges_by_what_choices_have_in_common(seed: int) -> None:
     assert other.cost(x) == network.cost(x)
     fixed = [i for i in range(len(x)) if rng.random() < 0.3]
     assert other.icm(x, fixed) == network.icm(x, fixed)
+    free = [i for i in range(len(x)) if i not in fixed]
+    for i, costs in zip(free, other.conditioned(x, free).unary, strict=True):
+        want = network.unary[i]
+        for j, m in network.pair[i].items():
+            want = want if j in free else want + m[:, x[j]]
+        assert np.array_equal(costs, want)  # also in the order of rows
     assert np.isclose(other.flat.energy(np.array(x)), network.cost(x))
     masks = [rng.random(len(u)) < 0.6 for u in unary]
     for mask in masks:
