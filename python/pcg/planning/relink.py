@@ -120,11 +120,13 @@ class Relink:
     finish: Callable[[Attempt, Pending], object]
     progress: Callable[[str], None]
     _begun: list[tuple[Relinking, Pending[list[tuple[list[int], float]]]]] = field(default_factory=list)
-    """What is relinked beside other work."""
+    """What is, or was, relinked, beside other work."""
+    _known: list[tuple[Relinking, list[tuple[list[int], float]]]] = field(default_factory=list)
+    """What that gave."""
 
     def run(self) -> None:
         """Relink the best plan, the best draft on another mesh if that is nearly as fast, and the best plan of the
-        searches without Unity's if the best is Unity's."""
+        searches without Unity's if the best is Unity's; of a small program then other drafts."""
         order = sorted((c for c in self.tried if c.fits), key=lambda c: c.seconds)
         if not order or not self.most:
             return
@@ -155,9 +157,24 @@ class Relink:
 
     def _begin(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         found = self._drafted(name, drafts)
-        task = None if found is None else self._task(*found, drafts)
-        if task is not None and all(known != task for known, _ in self._begun):
-            self._begun.append((task, self.workers.start(task)))
+        if found is not None:
+            self._started(self._task(*found, drafts))
+
+    def _started(self, task: Relinking) -> Pending[list[tuple[list[int], float]]]:
+        """A task that runs, or has run."""
+        running = next((running for known, running in self._begun if known == task), None)
+        if running is None:
+            running = self.workers.start(task)
+            self._begun.append((task, running))
+        return running
+
+    def _rounds(self, task: Relinking) -> list[tuple[list[int], float]]:
+        """What a task returns, which is done once."""
+        found = next((rounds for known, rounds in self._known if known == task), None)
+        if found is None:
+            found = self._started(task).result()
+            self._known.append((task, found))
+        return found
 
     def _relink(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try the plan of that name with parts of those of `drafts` on its mesh."""
@@ -178,7 +195,7 @@ class Relink:
         all of these."""
         found = self._drafted(name, self.drafts)
         many = _DRAFTED_OPS // max(1, self.workers.ops * self.most)
-        if found is None or many < 2 or self._task(*found, self.drafts).lowered:
+        if found is None or self.large or many < 2 or self._task(*found, self.drafts).lowered:
             return
         fitting = {id(d) for d in self._fitting(found[0], self.drafts)}
         near = [f for f in self.drafts if id(f[0]) in fitting and f[0].seconds < _START * found[0].seconds]
@@ -187,10 +204,12 @@ class Relink:
         if len(starts) < 2:
             return
         self.progress(f"{name} and {len(starts) - 1} others relinked")
-        running = [self.workers.start(self._drafted_task(*f, self.drafts)) for f in starts]
+        tasks = [self._drafted_task(*f, self.drafts) for f in starts]
+        for task in tasks:
+            self._started(task)
         better = [
             (dataclasses.replace(d, choice=tuple(plan), seconds=seconds), a)
-            for (d, a), p in zip(starts, running, strict=True) for plan, seconds in p.result()[-1:]
+            for (d, a), task in zip(starts, tasks, strict=True) for plan, seconds in self._rounds(task)[-1:]
         ]  # fmt: skip
         draft, attempt = min(better, key=lambda f: f[0].seconds)
         drafts = [*self.drafts, *better]
@@ -253,8 +272,7 @@ class Relink:
         Of all rounds where drafts of a small program are timed, else of the last.
         """
         self.progress(base.name)
-        begun = next((running for known, running in self._begun if known == task), None)
-        rounds = (begun or self.workers.start(task)).result()
+        rounds = self._rounds(task)
         found: dict[str, _Choice] = {}
         for n, (plan, taken) in enumerate(rounds, 1):
             if taken < enough and (n == len(rounds) or not (self.large or task.lowered)):
