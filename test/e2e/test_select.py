@@ -144,11 +144,12 @@ def test_parts_of_other_searches_make_the_best_plan_faster() -> None:
     alone, _ = run(0)
     better, module = run(8)
     assert alone.chosen is not None and better.chosen is not None and better.outcome is not None
-    assert better.chosen.name == f"{alone.chosen.name} relinked"
+    assert better.chosen.name.startswith(f"{alone.chosen.name} relinked")
     assert better.chosen.seconds < alone.chosen.seconds
     assert better.chosen.search is not None and better.chosen.search.outcome is not None
     assert 0 < better.chosen.search.outcome.bound <= better.chosen.search.outcome.seconds
-    assert len(better.tried) == len(alone.tried) + 1
+    more = {c.name for c in better.tried} - {c.name for c in alone.tried}
+    assert better.chosen.name in more and all(" relinked" in name for name in more)
     finish(module, machine)
     model = CostModel(machine, pcg.Mesh.of({"a": 4, "b": 2}))
     assert simulate(module, model).seconds == pytest.approx(better.chosen.seconds, rel=1e-12)
