@@ -121,8 +121,6 @@ class Relink:
     progress: Callable[[str], None]
     _begun: list[tuple[Relinking, Pending[list[tuple[list[int], float]]]]] = field(default_factory=list)
     """What is, or was, relinked, beside other work."""
-    _known: list[tuple[Relinking, list[tuple[list[int], float]]]] = field(default_factory=list)
-    """What that gave."""
 
     def run(self) -> None:
         """Relink the best plan, the best draft on another mesh if that is nearly as fast, and the best plan of the
@@ -161,20 +159,12 @@ class Relink:
             self._started(self._task(*found, drafts))
 
     def _started(self, task: Relinking) -> Pending[list[tuple[list[int], float]]]:
-        """A task that runs, or has run."""
+        """A task that runs, or has run; each is done once."""
         running = next((running for known, running in self._begun if known == task), None)
         if running is None:
             running = self.workers.start(task)
             self._begun.append((task, running))
         return running
-
-    def _rounds(self, task: Relinking) -> list[tuple[list[int], float]]:
-        """What a task returns, which is done once."""
-        found = next((rounds for known, rounds in self._known if known == task), None)
-        if found is None:
-            found = self._started(task).result()
-            self._known.append((task, found))
-        return found
 
     def _relink(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try the plan of that name with parts of those of `drafts` on its mesh."""
@@ -197,20 +187,19 @@ class Relink:
         many = _DRAFTED_OPS // max(1, self.workers.ops * self.most)
         if found is None or self.large or many < 2 or self._task(*found, self.drafts).lowered:
             return
-        fitting = {id(d) for d in self._fitting(found[0], self.drafts)}
-        near = [f for f in self.drafts if id(f[0]) in fitting and f[0].seconds < _START * found[0].seconds]
-        unlike = {f[0].choice: f for f in sorted(near, key=lambda f: f[0].seconds)}
+        near = [f for f in self._fitting(found[0], self.drafts) if f[0].seconds < _START * found[0].seconds]
+        unlike: dict[_Choice, tuple[Draft, Attempt]] = {}
+        for f in sorted(near, key=lambda f: f[0].seconds):
+            unlike.setdefault(f[0].choice, f)
         starts = list(unlike.values())[:many]
         if len(starts) < 2:
             return
         self.progress(f"{name} and {len(starts) - 1} others relinked")
-        tasks = [self._drafted_task(*f, self.drafts) for f in starts]
-        for task in tasks:
-            self._started(task)
-        better = [
-            (dataclasses.replace(d, choice=tuple(plan), seconds=seconds), a)
-            for (d, a), task in zip(starts, tasks, strict=True) for plan, seconds in self._rounds(task)[-1:]
-        ]  # fmt: skip
+        running = [self._started(self._drafted_task(*f, self.drafts)) for f in starts]
+        better = []
+        for (d, a), pending in zip(starts, running, strict=True):
+            plan, seconds = pending.result()[-1]
+            better.append((dataclasses.replace(d, choice=tuple(plan), seconds=seconds), a))
         draft, attempt = min(better, key=lambda f: f[0].seconds)
         drafts = [*self.drafts, *better]
         base = self._base(draft, attempt, drafts)
@@ -237,14 +226,14 @@ class Relink:
         """Seconds of the lowered program of a draft, or of that where it was not lowered."""
         return next((c.seconds for c in self.tried if c.name == attempt.name), draft.seconds)
 
-    def _fitting(self, draft: Draft, drafts: Sequence[tuple[Draft, Attempt]]) -> list[Draft]:
+    def _fitting(self, draft: Draft, drafts: Sequence[tuple[Draft, Attempt]]) -> list[tuple[Draft, Attempt]]:
         """Those of `drafts` on the mesh of one that fit."""
         at, limit = _layout(draft.mesh), self.common.limit
-        return [d for d, _ in drafts if _layout(d.mesh) == at and d.peak_bytes <= limit]
+        return [(d, a) for d, a in drafts if _layout(d.mesh) == at and d.peak_bytes <= limit]
 
     def _base(self, draft: Draft, attempt: Attempt, drafts: Sequence[tuple[Draft, Attempt]]) -> SearchAttempt:
         """What a draft becomes with parts of others, but for its plan."""
-        known = next((d.search for d in self._fitting(draft, drafts) if d.search is not None), None) or self.plain
+        known = next((d.search for d, _ in self._fitting(draft, drafts) if d.search is not None), None) or self.plain
         mesh, refine = self._mesh(draft)
         group = RELINKED if attempt.group == "unity" else "search"
         return SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=mesh, refine=refine)
@@ -253,7 +242,8 @@ class Relink:
         """A draft with parts of those of `drafts` on its mesh that fit."""
         lowered = self._simulated(draft, attempt) > _WRONG * draft.seconds
         ops = (_LOWERED_OPS if lowered else _DRAFTED_OPS) // max(1, self.workers.ops)
-        choices = [d.choice for d in sorted(self._fitting(draft, drafts), key=lambda d: (d.seconds, d.choice))]
+        fitting = [d for d, _ in self._fitting(draft, drafts)]
+        choices = [d.choice for d in sorted(fitting, key=lambda d: (d.seconds, d.choice))]
         unlike = tuple(x for x in dict.fromkeys(choices) if x != draft.choice)
         mesh, refine = self._mesh(draft)
         return Relinking(self.common, draft.choice, unlike, min(self.most, ops), mesh, refine, lowered)
@@ -272,7 +262,7 @@ class Relink:
         Of all rounds where drafts of a small program are timed, else of the last.
         """
         self.progress(base.name)
-        rounds = self._rounds(task)
+        rounds = self._started(task).result()
         found: dict[str, _Choice] = {}
         for n, (plan, taken) in enumerate(rounds, 1):
             if taken < enough and (n == len(rounds) or not (self.large or task.lowered)):

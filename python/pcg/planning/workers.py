@@ -13,6 +13,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -133,6 +134,11 @@ class Pending(Generic[R]):
                 return self.future.result()
             except BrokenProcessPool:  # as where memory is short: then one after another, here
                 self.future = None
+        return self._here
+
+    @cached_property
+    def _here(self) -> R:
+        """What the task returns that is done in this process, once."""
         return self._task(self._workspace)
 
     @property

@@ -65,13 +65,13 @@ class Joint:
         self.optional = frozenset(class_of[n] for n in optional)
         """Classes that a program can do without."""
         self._choosing = {class_of[n] for n in self.alternatives}
-        self._choices = list(map(self._of, range(self.quotient.classes)))
+        self._choices = [
+            _choices(len(self.quotient.tables[c]), c in self._choosing, c in self.optional)
+            for c in range(self.quotient.classes)
+        ]
         self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
         self._known: dict[tuple[int, frozenset[int]], np.ndarray] = {}
         """Which choices of a class are open where it may be in some states."""
-
-    def _of(self, c: int) -> _Choices:
-        return _choices(len(self.quotient.tables[c]), c in self._choosing, c in self.optional)
 
     def network(self) -> Network:
         """One variable per class, as `Quotient.network`."""

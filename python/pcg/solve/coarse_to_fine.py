@@ -52,7 +52,7 @@ class Grouped:
         group = np.concatenate([np.zeros(0, dtype=np.int64), *self.groups])
         at = np.repeat(first[:-1], self.network.edges.size) + group
         np.minimum.at(unary, at, self.network.own)
-        return Network.of_edges(np.split(unary, first[1:-1]) if len(edges.size) else [], edges, self.network.unit)
+        return Network.of_choices(unary, edges, self.network.unit)
 
     def of(self, x: Sequence[int]) -> list[int]:
         """The groups of the choices of a solution."""

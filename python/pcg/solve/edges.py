@@ -267,6 +267,11 @@ def offsets(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
+def split(values: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """Several rows that lie one behind the other, as views."""
+    return [values[a:b] for a, b in itertools.pairwise(offsets(lengths).tolist())]
+
+
 def rows_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Where the entries of rows are that start there, one row behind the other."""
     return np.repeat(starts - offsets(lengths)[:-1], lengths) + np.arange(lengths.sum())

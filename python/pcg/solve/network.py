@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.solve.edge_list import EdgeList
-from pcg.solve.edges import Edges, memory, offsets
+from pcg.solve.edges import Edges, memory, offsets, split
 from pcg.solve.pairwise import Pairwise
 
 #: Cost of what is not allowed, wherever costs are given to a network.
@@ -44,9 +43,14 @@ class Network:
     _own: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of_edges(cls, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None = None) -> Network:
+    def of_edges(cls, unary: list[np.ndarray], edges: Edges, unit: float) -> Network:
         """That with `edges`, whose rows are made when they are looked at."""
-        return _OfEdges(unary, edges, unit, flat)
+        return _OfEdges(unary, edges, unit)
+
+    @classmethod
+    def of_choices(cls, own: np.ndarray, edges: Edges, unit: float, flat: Pairwise | None = None) -> Network:
+        """The same, of costs per choice, one node's behind the other's."""
+        return _OfEdges(split(own, edges.size), edges, unit, flat, own)
 
     @classmethod
     def joined(cls, unary: Sequence[np.ndarray], edges: EdgeList) -> Network:
@@ -176,9 +180,7 @@ class Network:
         at = np.flatnonzero(np.concatenate([np.zeros(0, dtype=np.bool_), *masks]))
         node = np.repeat(np.arange(len(masks)), edges.size)[at]
         size, own = np.bincount(node, minlength=len(masks)), self.own[at]
-        found = Network.of_edges(_split(own, size), edges.restrict(size, at - edges.first[node]), self.unit)
-        found._own = own
-        return found
+        return Network.of_choices(own, edges.restrict(size, at - edges.first[node]), self.unit)
 
     def conditioned(self, x: Sequence[int], free: Sequence[int]) -> Network:
         """The network of the variables `free`, in ascending order, with what edges to others cost for their choices in
@@ -187,11 +189,9 @@ class Network:
         What the others cost without these is left out.
         """
         edges, nodes = self.edges, np.array(free, dtype=np.int64)
-        own, size = edges.conditioned(self.own, np.array(x, dtype=np.int64), nodes), edges.size[nodes]
+        own = edges.conditioned(self.own, np.array(x, dtype=np.int64), nodes)
         # `unit` stays: a part of what costs no more than that.
-        found = Network.of_edges(_split(own, size), edges.among(nodes), self.unit)
-        found._own = own
-        return found
+        return Network.of_choices(own, edges.among(nodes), self.unit)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
@@ -221,8 +221,11 @@ class Network:
 class _OfEdges(Network):
     """A network that is given by its edges."""
 
-    def __init__(self, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None) -> None:
-        self.unary, self.unit, self._flat, self._edges, self._own = unary, unit, flat, edges, None
+    def __init__(
+        self, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None = None,
+        own: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        self.unary, self.unit, self._flat, self._edges, self._own = unary, unit, flat, edges, own
 
     @cached_property
     def pair(self) -> list[dict[int, np.ndarray]]:  # type: ignore[override]
@@ -248,12 +251,6 @@ def _counted(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Where the choices of each node start when they lie one behind the other, and how many are open before each."""
     first = offsets(np.fromiter(map(len, masks), np.int64, len(masks)))[:-1]
     return first, offsets(np.concatenate([np.zeros(0, dtype=np.bool_), *masks]))
-
-
-def _split(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """Values per choice as views per node."""
-    ends = itertools.accumulate(sizes.tolist(), initial=0)
-    return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _unit(most: float) -> float:

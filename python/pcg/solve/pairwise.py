@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.solve import kernels
-from pcg.solve.edges import Edges, offsets
+from pcg.solve.edges import Edges, offsets, split
 from pcg.solve.equal import Equal
 
 
@@ -80,7 +80,7 @@ class Pairwise:
 
     def split(self, values: np.ndarray) -> list[np.ndarray]:
         """One value per choice, as views per node."""
-        return [values[o : o + k] for o, k in zip(self.offset.tolist(), self.size.tolist(), strict=True)]
+        return split(values, self.size)
 
     def edge(self, e: int) -> np.ndarray:
         """The costs of an edge, by the choices of its first end and of its second."""

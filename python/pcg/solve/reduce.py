@@ -69,4 +69,4 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     """
     found = FlatElimination(network, keep)
     kept, flat, edges = found.left()
-    return Reduction(Network.of_edges(flat.split(flat.unary), edges, network.unit, flat), kept, found)
+    return Reduction(Network.of_choices(flat.unary, edges, network.unit, flat), kept, found)
