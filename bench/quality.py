@@ -5,14 +5,16 @@
   python -m bench.quality --show --markdown docs/quality.md    print what the cache has, and write the page
 
 For a model and a cluster, every plan is lowered to the program of one device and estimated by `pcg.simulate` on the
-cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh`: it makes several plans, those of the search and
-baselines, and takes the one whose step is shortest. What it estimates on the way is the table:
+cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh` and `pcg-substitute`: it makes several plans, those of
+the search and baselines, and takes the one whose step is shortest. What it estimates on the way is the table:
 
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations
   tables     embedding tables split, MLPs data parallel     experts   stacked experts split x tensor x ZeRO
   whole      each table on one device, MLPs data parallel   search    the searches, warm starts among them
   unity      Unity's algorithm
+  rewritten  the best plan of what `pcg-substitute` makes of the program, where it makes anything; all others are plans
+             of the program as it is written
 
 Baselines are on every factorisation of the number of devices into their axes, each in the fastest of the distinct
 places on the cluster (eight at most). All plans are timed before they are lowered, and of a program of more than 1,500
@@ -77,9 +79,11 @@ from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
 from pcg.planning.attempt import Candidate
 from pcg.planning.choose_mesh import unity_meshes
+from pcg.planning.rewritten import SUBSTITUTIONS, applied_rules
 from pcg.rules import rule_for, traits
 from pcg.rules.traits import Trait
 from pcg.simulate import simulate
+from pcg.substitute.applied import THEN
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Cluster -> (preset, devices of a node, devices).
@@ -163,15 +167,22 @@ class Cell:
         module, settings = self.copy(), self.settings
         search = SearchPass(machine=self.machine)
         self.run(
-            [*pipelines.choose(settings), *pipelines.refine(), select, search, *pipelines.place(settings)], module
-        )
+            [
+                *pipelines.choose(settings), *pipelines.refine(), *pipelines.substitute(settings), select, search,
+                *pipelines.place(settings),
+            ],
+            module,
+        )  # fmt: skip
         taken = {"search_seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
         mesh = shardings.mesh_of(module)
         assert mesh is not None and select.chosen is not None
         where = next((p.where for p in mapping.device_mappings(self.cluster, mesh.origin) if p.mesh == mesh.origin), "")
         # By the pipelines, not as pcg-select says.
         found = self.estimate(module, [mapping.DeviceMapping(mesh, where)])
-        return {**found, **taken, "chosen": select.chosen.name, "promised": select.chosen.seconds}
+        chosen = select.chosen.name
+        if SUBSTITUTIONS in module.operation.attributes:
+            chosen = f"{chosen}, of {' and '.join(dict.fromkeys(_rules(module)))}"
+        return {**found, **taken, "chosen": chosen, "promised": select.chosen.seconds}
 
     def unity(self) -> dict[str, Any]:
         """The best plan of Unity's algorithm: on one axis, and on nodes x devices of a node, in their best place."""
@@ -212,9 +223,16 @@ class Cell:
         return {"seconds": seconds / len(self.cluster.devices)}
 
 
-def report(plan: Candidate) -> None:
+def _rules(module: ir.Module) -> Iterator[str]:
+    """The rules by which a program was rewritten."""
+    for applied in applied_rules(module.operation):
+        yield from applied.name.split(THEN)
+
+
+def report(plan: Candidate, rewritten: bool) -> None:
     """A plan that pcg-select has estimated, as a line of JSON."""
-    found = {"label": plan.name, "group": plan.group, **plan.found, "fits": plan.fits}
+    label, group = (f"rewritten: {plan.name}", "rewritten") if rewritten else (plan.name, plan.group)
+    found = {"label": label, "group": group, **plan.found, "fits": plan.fits}
     found |= {"mesh": str(plan.mesh), "where": ""}
     print(json.dumps(found), flush=True)
 

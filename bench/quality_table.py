@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Kinds of plans, by the column they are in.
-GROUPS = ("data", "zero", "megatron", "hybrid", "tables", "whole", "experts", "unity", "search")
+GROUPS = ("data", "zero", "megatron", "hybrid", "tables", "whole", "experts", "unity", "search", "rewritten")
 #: Kinds that no expert writes.
-_SEARCHED = ("unity", "search")
+_SEARCHED = ("unity", "search", "rewritten")
 #: Kinds that are estimated apart, not on the way to our plan.
 _APART = ("unity", "whole")
 _HEADS = {"tables": "tables split", "whole": "tables whole", "experts": "experts split"}
@@ -88,8 +88,9 @@ class Row:
 
     @property
     def alone(self) -> float:
-        """The time of what the search found over the best of all others', those of Unity too; nan without either."""
-        others = [float(r["seconds"]) for g, r in self.best.items() if g != "search"]
+        """The time of what the search found over the best of all others' for the program as it is written, those of Unity
+        too; nan without either."""
+        others = [float(r["seconds"]) for g, r in self.best.items() if g not in ("search", "rewritten")]
         found = self.best.get("search")
         return float(found["seconds"]) / min(others) if found is not None and others else math.nan
 
@@ -274,7 +275,8 @@ estimated on the same description of the cluster. The batch is that of the zoo p
 `pcg-select{meshes=any}`: the fastest of several plans by the same simulation, of which `chosen` is the name. Baselines'
 plans are among them, and Unity's (of programs of up to 8,000 ops), so `ours` is not worse than they; `search` is the
 fastest of those that the searches found, the last of which starts from the best plan, or takes parts of the best
-baseline. `<=` says that the selection did not end in its time, with the best of what it had estimated by then.
+baseline. `rewritten` is the fastest plan of what `pcg-substitute` makes of the program by proved rules, which `chosen`
+then names; all other columns are of the program as it is written. `<=` says that the selection did not end in its time, with the best of what it had estimated by then.
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
 on the cluster (eight at most), by a timing before lowering ([decision 26](decisions/0026-plans-before-lowering.md));

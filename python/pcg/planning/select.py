@@ -80,8 +80,11 @@ class Select(Transformation):
     machine: Machine = field(default_factory=Machine.default)
     by_kind: bool = field(default_factory=bool)
     """Whether the best plan of every kind is wanted: none is left out because one of another kind is faster."""
-    report: Callable[[Candidate], None] = field(default_factory=lambda: lambda _: None)
-    """Called with every plan when it has been simulated; with one that equals an earlier one by its own name."""
+    report: Callable[[Candidate, bool], None] = field(default_factory=lambda: lambda _, __: None)
+    """Called with every plan when it has been simulated; with one that equals an earlier one by its own name.
+
+    Also with whether it is a plan of the program that `pcg-substitute` has made.
+    """
     donated: Collection[int] = field(default_factory=tuple)
     """Arguments whose memory results may take over, beside those that the program marks."""
     search: Search = field(default_factory=Search)
@@ -140,6 +143,7 @@ class Select(Transformation):
             return
         dataclasses.replace(self.search, effort=self.effort).check_options(module)
         func, mesh = entry_of(module), planned_mesh(module)
+        self._rewritten = SUBSTITUTIONS in module.attributes
         limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
         self._limit = math.inf if limit is None else float(limit)
         self._seen: dict[str, Candidate] = {}
@@ -305,7 +309,7 @@ class Select(Transformation):
         best = next(others, None)
         line = Mesh.of({"d0": mesh.size}, mesh.device_ids and sorted(mesh.device_ids))
         rewritten = None  # the mesh for what has been rewritten since one was chosen
-        if SUBSTITUTIONS in module.attributes:
+        if self._rewritten:
             choose = ChooseMesh(mesh.size, memory_limit=self.memory_limit, machine=self.machine, refine=self.refine)
             rewritten = choose.best(self._progress, self._workers)
         for other in (best.mesh if best is not None else None, line, rewritten):
@@ -420,11 +424,11 @@ class Select(Transformation):
         found = self._seen.get(tried.key, tried.candidate)
         assert found is not None
         if tried.key in self._seen:
-            self.report(dataclasses.replace(found, name=attempt.name, group=attempt.group))
+            self.report(dataclasses.replace(found, name=attempt.name, group=attempt.group), self._rewritten)
         else:
             self._seen[tried.key] = found
             self.tried.append(found)
-            self.report(found)
+            self.report(found, self._rewritten)
         return tried.search
 
 
