@@ -100,9 +100,19 @@ def auto_parallel(settings: Settings) -> list[Pass]:
     """StableHLO to an optimised parallel computation graph, or to the fragments of a pipeline."""
     if settings.stages is not None:
         return [*prepare(settings), *pipelined(settings)]
-    return [
-        *prepare(settings), *choose(settings), *refine(), *substitute(settings), *decide(settings), *place(settings)
-    ]  # fmt: skip
+    rewriting, deciding = substitute(settings), decide(settings)
+    _search_ahead(rewriting, deciding)
+    return [*prepare(settings), *choose(settings), *refine(), *rewriting, *deciding, *place(settings)]
+
+
+def _search_ahead(rewriting: list[Pass], deciding: list[Pass]) -> None:
+    """Have the search begin with the program as it is while substitutions are looked for."""
+    from pcg.planning.search import Search
+    from pcg.planning.substitute import Substitute
+
+    for p in rewriting:
+        if isinstance(p, Substitute):
+            p.search = next(s for s in deciding if isinstance(s, Search))
 
 
 def pipelined(settings: Settings, engine: str = "search") -> list[Pass]:

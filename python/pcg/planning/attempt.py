@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import io
 import math
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -27,34 +26,9 @@ from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.planning.workspace import OnMesh, Workspace
+from pcg.planning.written import Written
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import Outcome
-
-
-class Written:
-    """A program with layouts; as bytecode where it goes to another process."""
-
-    def __init__(self, module: ir.Operation) -> None:
-        self._module: ir.Operation | None = module
-        self._bytecode = b""
-
-    def module(self, context: ir.Context) -> ir.Operation:
-        """The program, in `context` or in that in which it was made."""
-        if self._module is None:
-            with context:
-                self._module = ir.Module.parse(self._bytecode).operation
-        return self._module
-
-    def bytecode(self) -> bytes:
-        """The program, locations included."""
-        if self._module is None:
-            return self._bytecode
-        text = io.BytesIO()
-        self._module.write_bytecode(text)
-        return text.getvalue()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_module": None, "_bytecode": self.bytecode()}
 
 
 def digest(module: ir.Operation) -> str:

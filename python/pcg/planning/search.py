@@ -20,6 +20,7 @@ from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh, MeshError
 from pcg.machine import Machine
+from pcg.planning.ahead import Ahead
 from pcg.planning.evaluate import Context
 from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
 from pcg.planning.memory_plans import Microbatched, mark_own_reshards, write_plan
@@ -107,9 +108,25 @@ class Search(Transformation):
         """Whether the fastest plan did not fit, and time was traded for memory."""
         self.exceeds = False
         """Whether what `find` found exceeds the limit: time has to be traded for memory, which `run` does."""
+        self._ahead: Ahead[Search] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "built": None, "shared": None}
+        return {**super().__getstate__(), "built": None, "shared": None, "_ahead": None}
+
+    def begin(self, module: ir.Operation) -> None:
+        """Begin in a copy of this process, if there can be one: a `run` on the same program takes what that finds.
+
+        Not with a time limit, which what comes before `run` does not count for.
+        """
+        self.abandon()
+        if self.time_limit is None and self.planner_cache is None:
+            self._ahead = Ahead(dataclasses.replace(self, progress=False), module)
+
+    def abandon(self) -> None:
+        """End what was begun."""
+        if self._ahead is not None:
+            self._ahead.abandon()
+            self._ahead = None
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -117,8 +134,17 @@ class Search(Transformation):
             return  # pcg-choose-groups or pcg-place-stages has decided
         if SELECTED in module.attributes:
             del module.attributes[SELECTED]
+            self.abandon()
             return
         self.check_options(module)
+        interrupted = ""
+        if self._ahead is not None:
+            with Progress(self.progress), Stop() as stop:
+                found, self._ahead = self._ahead.into(module, stop), None
+            if found is not None:
+                self.__dict__.update({**found.__dict__, "progress": self.progress})
+                return
+            interrupted = stop.why
         mesh = self._mesh(module)
         func = entry_of(module)
         state = state_of(func)
@@ -140,6 +166,7 @@ class Search(Transformation):
             # Ctrl-C while a candidate is searched for is for who compares candidates.
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
+                stop.why = interrupted
                 outcome = self.fastest if unlimited else None
                 if outcome is None:
                     outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)

@@ -23,7 +23,7 @@ from pcg.planning.backtrack import Backtracking
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import WORTH, JointSearch
 from pcg.planning.progress import Progress
-from pcg.planning.search import EFFORT
+from pcg.planning.search import EFFORT, Search
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract, extracted
@@ -44,6 +44,9 @@ _AXES = 2
 #: Share of a step, by the costs of the program with all alternatives, that a rule has to save to be used unseen.
 #: Measured: XDL on 8 V100s takes 476.8 us by them, 473.3 by those of the program that is left; DLRM 12.49 and 12.44 ms.
 _DOUBTFUL = 0.02
+#: Ops of a program for which the search that follows begins meanwhile.  A choice: a copy of the process takes 10 ms, to
+#: have its plan back some microseconds per op.
+_LARGE = 500
 
 
 @dataclass
@@ -67,6 +70,8 @@ class Substitute(Transformation):
         True, "on a cluster leave the program as it was in an attribute, so that pcg-select can compare both"
     )
     machine: Machine = field(default_factory=Machine.default)
+    search: Search | None = field(default_factory=lambda: None)
+    """What is to search the program next: it begins meanwhile with the program as it is, mostly that remains so."""
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -79,8 +84,7 @@ class Substitute(Transformation):
             self._backtrack(module, rules)
             return
         copy = clone_module(module).operation
-        func = entry_of(copy)
-        saturation = Saturation(func, rules)
+        saturation = Saturation(entry_of(copy), rules)
         saturation.run()
         alternatives = saturation.alternatives
         self.statistics["alternatives"] += len(alternatives)
@@ -89,22 +93,36 @@ class Substitute(Transformation):
             return
         if not alternatives:
             return
+        if self.search is not None and self.machine.cluster is None and sum(1 for _ in walk(module)) >= _LARGE:
+            self.search.begin(module)
+        same = False
+        try:
+            same = not self._rewrite(module, copy, alternatives, rules)
+        finally:
+            if self.search is not None and not same:
+                self.search.abandon()
+
+    def _rewrite(
+        self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation], rules: Sequence[Schema]
+    ) -> bool:
+        """Rewrite `module` where a faster plan follows; whether it is. `copy` is the module with all alternatives."""
+        func = entry_of(copy)
         mesh = planned_mesh(module)
         model = joint_model = cost_model(module, self.machine, mesh)
         if len(mesh.axes) > _AXES:
             if annotation.names_axes(func):
-                return
+                return False
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
         search = self._search(module, func, alternatives, joint_model, rules)
         if not search.rewritten:
-            return
+            return False
         effort = EFFORTS[self.effort]
         before = _seconds(module, model, effort)
         if search.model is not joint_model:
             model = search.model
         taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
         if after > (1 - WORTH[self.effort]) * before:
-            return
+            return False
         saved = search.saved(taken)
         places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
         uses = Counter(name for _, name in places)
@@ -124,6 +142,7 @@ class Substitute(Transformation):
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
+        return True
 
     def _search(
         self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _allowed = True
+#: Seconds between two questions whether to go on waiting.  A choice.
+_ASKED = 0.05
 
 
 def forbid() -> None:
@@ -83,16 +85,40 @@ class Beside(Generic[R]):
 
     def result(self) -> R:
         """What the work returns, or raises."""
+        found = self.found()
+        return self._work() if found is None else found
+
+    def found(self, ended: Callable[[], bool] = lambda: False) -> R | None:
+        """What the copy of the process returns.
+
+        None where there is none, it raises something, somebody ended it, as where memory is short, or `ended` says so
+        before.
+        """
+        if self._results is None:
+            return None
+        try:
+            while not self._results.poll(_ASKED):
+                if ended():
+                    self._process.kill()
+                    return None
+            found: R = self._results.recv()
+            return found
+        except EOFError:
+            return None
+        finally:
+            self._close()
+
+    def abandon(self) -> None:
+        """End the copy, if there is one."""
         if self._results is not None:
-            try:
-                found: R = self._results.recv()
-                return found
-            except EOFError:  # it raised something, or somebody ended it, as where memory is short
-                pass
-            finally:
-                self._results.close()
-                self._process.join()
-        return self._work()
+            self._process.kill()
+            self._close()
+
+    def _close(self) -> None:
+        assert self._results is not None
+        self._results.close()
+        self._results = None
+        self._process.join()
 
 
 def _cores() -> int:

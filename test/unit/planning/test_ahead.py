@@ -1,0 +1,152 @@
+"""A search that begins while substitutions are looked for finds what it would find afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+STEP = Path(__file__).parents[3] / "examples" / "transformer_step.mlir"
+SETUP = f"""
+import os, signal, sys
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.ir import shardings
+from pcg.passes import pipelines
+from pcg.passes.pcg_search import SearchPass
+from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning import ahead, search, substitute
+from pcg.solve import beside
+beside._cores = lambda: 2
+substitute._LARGE = 0
+here = os.getpid()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+counted = []
+optimize = search.optimize
+def counting(*args, **options):
+    counted.append(os.getpid())
+    return optimize(*args, **options)
+search.optimize = counting
+
+def planned(**settings):
+    "The plan as text, with the pass that found it; `counted` has where."
+    module = load_module(open({str(STEP)!r}).read(), make_context(), "step.mlir")
+    shardings.set_mesh(module, Mesh.parse("data=2,model=4"))
+    passes = pipelines.auto_parallel(pipelines.Settings(**settings))
+    found = next(p for p in passes if isinstance(p, SearchPass))
+    found.progress = False
+    counted.clear()
+    Pipeline(passes).run(module)
+    return module.operation.get_asm(enable_debug_info=True), found, passes
+"""
+
+
+def lines_of(code: str) -> list[str]:
+    """What a Python without jax prints that runs `code`, as if it had two cores."""
+    done = subprocess.run(
+        [sys.executable, "-c", SETUP + textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
+    )  # fmt: skip
+    assert not done.returncode and not done.stderr, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_plan_is_that_of_a_search_afterwards_with_all_that_is_said_of_it() -> None:
+    code = """
+        def said(found):
+            return [(str(where), text) for where, text in found.remarks], found.statistics, found.outcome
+        with_it, found, passes = planned()
+        print("jaxlib" in sys.modules, len(counted), found._ahead)
+        # An alternative was looked at, and is not taken.
+        print(*(sorted(p.statistics.items()) for p in passes if isinstance(p, SubstitutePass)))
+        substitute._LARGE = 1 << 30
+        without, later, _ = planned()
+        print(len(counted), with_it == without, said(found)[:2] == said(later)[:2], found.progress)
+        same = [getattr(found.outcome, n) == getattr(later.outcome, n) for n in ("choice", "seconds", "bound", "peak_bytes")]
+        print(*same, *(a.name == b.name for a, b in zip(found.outcome.alternatives, later.outcome.alternatives, strict=True)))
+    """
+    first, alternatives, second, outcome = lines_of(code)
+    assert first == "False 0 None", "the search was in the copy"
+    assert alternatives == "[('alternatives', 1)]"
+    assert second == "1 True True False" and set(outcome.split()) == {"True"}
+
+
+@pytest.mark.parametrize(
+    "end", ["beside._cores = lambda: 1", "ahead._key = lambda module: str(os.getpid())", "raise_there()"]
+)
+def test_where_nothing_is_found_it_is_searched_for(end: str) -> None:
+    """Where there is one core, where the program has changed, where the copy of the process fails."""
+    code = f"""
+        def raise_there():
+            there = search.optimize
+            def raises(*args, **options):
+                return there(*args, **options) if os.getpid() == here else os._exit(3)
+            search.optimize = raises
+        {end}
+        planned()
+        print(counted == [here])
+    """
+    assert lines_of(code) == ["True"]
+
+
+def test_a_time_limit_is_counted_from_the_pass_on() -> None:
+    code = """
+        made = []
+        class Counted(search.Ahead):
+            def __init__(self, *args):
+                made.append(args)
+                super().__init__(*args)
+        search.Ahead = Counted
+        module = load_module("module {}", make_context(), "empty.mlir")
+        for limit in (3600.0, None):
+            found = SearchPass(time_limit=limit)
+            found.begin(module.operation)
+            print(len(made))
+        found.abandon()
+    """
+    assert lines_of(code) == ["0", "1"]
+
+
+def test_what_is_rewritten_is_searched_for_afterwards() -> None:
+    code = """
+        ended = []
+        class Ended(search.Ahead):
+            def abandon(self):
+                ended.append(True)
+                super().abandon()
+        search.Ahead = Ended
+        _rewrite = substitute.Substitute._rewrite
+        def rewrites(self, module, *rest):
+            _rewrite(self, module, *rest)
+            return True
+        substitute.Substitute._rewrite = rewrites
+        _, found, _ = planned()
+        print(len(ended), counted == [here], found._ahead)
+    """
+    assert lines_of(code) == ["1 True None"]
+
+
+def test_ctrl_c_while_it_is_waited_for_gives_the_best_plan_so_far() -> None:
+    code = """
+        import time
+        def slow(*args, **options):
+            if os.getpid() != here:
+                time.sleep(3600)
+            return counting(*args, **options)
+        search.optimize = slow
+        into = ahead.Ahead.into
+        def interrupted(self, module, ended):
+            os.kill(here, signal.SIGINT)
+            return into(self, module, ended)
+        ahead.Ahead.into = interrupted
+        _, found, _ = planned()
+        print(next(text for _, text in found.remarks if text.startswith("plan:"))[-17:], found.outcome.ended_by)
+        print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    """
+    assert lines_of(code) == ["; ended by Ctrl-C Ctrl-C", "True"]
