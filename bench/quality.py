@@ -5,8 +5,8 @@
   python -m bench.quality --show --markdown docs/quality.md    print what the cache has, and write the page
 
 For a model and a cluster, every plan is lowered to the program of one device and estimated by `pcg.simulate` on the
-cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh` and `pcg-substitute`: it makes several plans, those of
-the search and baselines, and takes the one whose step is shortest. What it estimates on the way is the table:
+cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh` and `pcg-substitute`: it makes several plans, those
+of the search and baselines, and takes the one whose step is shortest. What it estimates on the way is the table:
 
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations

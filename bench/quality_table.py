@@ -88,8 +88,10 @@ class Row:
 
     @property
     def alone(self) -> float:
-        """The time of what the search found over the best of all others' for the program as it is written, those of Unity
-        too; nan without either."""
+        """The time of what the search found over the best of all others' for the program as it is written.
+
+        Those of Unity too; nan without either.
+        """
         others = [float(r["seconds"]) for g, r in self.best.items() if g not in ("search", "rewritten")]
         found = self.best.get("search")
         return float(found["seconds"]) / min(others) if found is not None and others else math.nan
@@ -276,7 +278,8 @@ estimated on the same description of the cluster. The batch is that of the zoo p
 plans are among them, and Unity's (of programs of up to 8,000 ops), so `ours` is not worse than they; `search` is the
 fastest of those that the searches found, the last of which starts from the best plan, or takes parts of the best
 baseline. `rewritten` is the fastest plan of what `pcg-substitute` makes of the program by proved rules, which `chosen`
-then names; all other columns are of the program as it is written. `<=` says that the selection did not end in its time, with the best of what it had estimated by then.
+then names; all other columns are of the program as it is written. `<=` says that the selection did not end in its time,
+with the best of what it had estimated by then.
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
 on the cluster (eight at most), by a timing before lowering ([decision 26](decisions/0026-plans-before-lowering.md));

@@ -62,6 +62,21 @@ def test_a_selection_that_did_not_end_is_at_most_what_it_had_estimated() -> None
     assert not needed(cell, "unity", True)
 
 
+def test_plans_of_what_is_rewritten_are_apart_from_those_of_the_program_as_it_is_written() -> None:
+    cell = {
+        "done plans": {}, "ours": result("ours", "ours", 0.1, chosen="search, of scaled-rows"),
+        "search": result("search", "search", 0.2), "data data=8": result("data data=8", "data", 0.3),
+        "rewritten: search": result("rewritten: search", "rewritten", 0.1),
+        "rewritten: data data=8": result("rewritten: data data=8", "rewritten", 0.15),
+    }  # fmt: skip
+    (row,) = rows({"mlp v100-8": cell}, ["mlp"], ["v100-8"])
+    assert row.alone == pytest.approx(0.2 / 0.3) and row.ratio == pytest.approx(1.0)
+    assert row.expert is not None and row.expert["label"] == "data data=8"
+    written = page({"mlp v100-8": cell}, ["mlp"], ["v100-8"], {"v100-8": 16e9})
+    assert "| model | ours | data | search | rewritten | gain |" in written
+    assert "| mlp | 100 | 300 | 200 | 100 | 3.00 | 3.00 |  | search, of scaled-rows |" in written
+
+
 def test_cheap_models_come_first_and_none_is_lost() -> None:
     tiers = list(ordered(reversed(ZOO)))
     assert sorted(m for names, _ in tiers for m in names) == sorted(ZOO)
