@@ -8,7 +8,7 @@ class SubstitutePass(Substitute, Pass):
     The program is saturated (`pcg-saturate`); one search chooses among the alternatives and the layouts of their ops at
     once, with a bound for both. What it chooses is extracted if the best plan of the new program takes less time than
     that of the old one by the same estimate; else the program stays as it is. The layouts are left to the passes that
-    follow. Where columns may be put in blocks, a mesh that was chosen for the program is also tried with its axes the
+    follow. Where columns are put in blocks, a mesh that was chosen for the program is also tried with its axes the
     other way round, and becomes that if it is better for the new program.
 
     The module's attribute `pcg.applied_rules` has the same as data: rules, places, proofs, seconds.

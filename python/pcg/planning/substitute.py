@@ -71,7 +71,10 @@ class Substitute(Transformation):
     )
     machine: Machine = field(default_factory=Machine.default)
     search: Search | None = field(default_factory=lambda: None)
-    """What is to search the program next: it begins meanwhile with the program as it is, mostly that remains so."""
+    """What is to search the program next: it begins meanwhile, as mostly the program remains as it is.
+
+    Where there is nothing to search for here, it begins anew: in a copy of the process it takes longer.
+    """
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -83,30 +86,28 @@ class Substitute(Transformation):
         if self.algorithm == "unity":
             self._backtrack(module, rules)
             return
+        if self.search is not None and self.machine.cluster is None and sum(1 for _ in walk(module)) >= _LARGE:
+            self.search.begin(module)
+        worthwhile = False
+        try:
+            worthwhile = self._rewrite(module, rules)
+        finally:
+            if self.search is not None and not worthwhile:
+                self.search.abandon()
+
+    def _rewrite(self, module: ir.Operation, rules: Sequence[Schema]) -> bool:
+        """Rewrite `module` where a faster plan follows; whether it remains as it is after a search for one."""
         copy = clone_module(module).operation
-        saturation = Saturation(entry_of(copy), rules)
+        func = entry_of(copy)
+        saturation = Saturation(func, rules)
         saturation.run()
         alternatives = saturation.alternatives
         self.statistics["alternatives"] += len(alternatives)
         if self.taken:
             self._repeat(module, copy, alternatives)
-            return
+            return False
         if not alternatives:
-            return
-        if self.search is not None and self.machine.cluster is None and sum(1 for _ in walk(module)) >= _LARGE:
-            self.search.begin(module)
-        same = False
-        try:
-            same = not self._rewrite(module, copy, alternatives, rules)
-        finally:
-            if self.search is not None and not same:
-                self.search.abandon()
-
-    def _rewrite(
-        self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation], rules: Sequence[Schema]
-    ) -> bool:
-        """Rewrite `module` where a faster plan follows; whether it is. `copy` is the module with all alternatives."""
-        func = entry_of(copy)
+            return False
         mesh = planned_mesh(module)
         model = joint_model = cost_model(module, self.machine, mesh)
         if len(mesh.axes) > _AXES:
@@ -115,14 +116,14 @@ class Substitute(Transformation):
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
         search = self._search(module, func, alternatives, joint_model, rules)
         if not search.rewritten:
-            return False
+            return True
         effort = EFFORTS[self.effort]
         before = _seconds(module, model, effort)
         if search.model is not joint_model:
             model = search.model
         taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
         if after > (1 - WORTH[self.effort]) * before:
-            return False
+            return True
         saved = search.saved(taken)
         places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
         uses = Counter(name for _, name in places)
@@ -142,7 +143,7 @@ class Substitute(Transformation):
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
-        return True
+        return False
 
     def _search(
         self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel,
@@ -151,13 +152,15 @@ class Substitute(Transformation):
         """The best search: of a program whose mesh was chosen for it as it is, also with the axes the other way round.
 
         A dimension is split by axes in their order, so where it becomes two the plans differ; what is fastest for the
-        program as it is need not be for what is made of it.
+        program as it is need not be for what is made of it.  Where blocks bring nothing on the mesh as it is, they are
+        not expected to on the other (no model of the zoo on the clusters of the quality page is an exception).
         """
         structure = StructureReader.read(func, state_of(func), Annotated())
         search = JointSearch(func, alternatives, model, self.effort, structure)
         mesh = model.mesh
         in_blocks = {schema.name for schema in rules if schema.chosen}
-        splits = not in_blocks.isdisjoint(name for op in alternatives for name in rule_of(op).split(THEN))
+        used = (name for i in search.rewritten for name in rule_of(alternatives[i]).split(THEN))
+        splits = not in_blocks.isdisjoint(used)
         if not splits or CHOSEN not in module.attributes or len(mesh.axes) != 2 or mesh.is_refined:
             return search
         on_transposed = cost_model(module, self.machine, mesh.transposed)

@@ -113,6 +113,15 @@ def test_a_time_limit_is_counted_from_the_pass_on() -> None:
     assert lines_of(code) == ["0", "1"]
 
 
+def test_without_alternatives_it_is_searched_in_this_process() -> None:
+    code = """
+        substitute.rules_for = lambda *_, **__: ()
+        planned()
+        print(counted == [here])
+    """
+    assert lines_of(code) == ["True"]
+
+
 def test_what_is_rewritten_is_searched_for_afterwards() -> None:
     code = """
         ended = []
@@ -122,9 +131,9 @@ def test_what_is_rewritten_is_searched_for_afterwards() -> None:
                 super().abandon()
         search.Ahead = Ended
         _rewrite = substitute.Substitute._rewrite
-        def rewrites(self, module, *rest):
-            _rewrite(self, module, *rest)
-            return True
+        def rewrites(self, module, rules):
+            _rewrite(self, module, rules)
+            return False
         substitute.Substitute._rewrite = rewrites
         _, found, _ = planned()
         print(len(ended), counted == [here], found._ahead)
