@@ -27,8 +27,9 @@ REASONS = {
     "together first, which reorders them, then sends all at once. On 48 and 192 devices neither 64 columns nor a "
     "million rows divide by all: the baseline keeps copies of the tables and adds up their gradients. With each "
     "table whole on one device, the devices of one node send what all are to get.",
-    "dlrm": "as XDL; on 192 V100s the program as it is written is as fast. As written, on 48 devices ours has uneven shards of the 256 columns where the baseline has three copies "
-    "of every table, whose gradients (85 MB each) are added up; those of data parallelism are as large as the tables.",
+    "dlrm": "as XDL; on 192 V100s the program as it is written is as fast. As it is written, on 48 devices ours has "
+    "uneven shards of the 256 columns where the baseline has three copies of every table, whose gradients (85 MB each) "
+    "are added up; those of data parallelism are as large as the tables.",
     "candle_uno": "tensor parallelism over few devices by data parallelism over the rest, as the best hybrid, but "
     "decided per weight: narrow first layers stay whole, and which layers are split by columns, which by rows and "
     "which updates over the data axis differs from tower to tower.",
