@@ -21,12 +21,13 @@ _TOLD = 0.0005
 
 #: What makes our plan better than the best baseline, by model: from reading the plans.
 REASONS = {
-    "xdl": "rewritten, updates write the rows that were looked up, not gradients as large as their tables, and columns "
-    "lie in blocks, so that one all-to-all serves all tables. As it is written, tables are split by columns, every device has all indices (they are small), and what was looked up goes to "
-    "its sample in one all-to-all per table each way, behind the next look-ups. The paper's baseline puts the columns "
-    "together first, which reorders them, then sends all at once. On 48 and 192 devices neither 64 columns nor a "
-    "million rows divide by all: the baseline keeps copies of the tables and adds up their gradients. With each "
-    "table whole on one device, the devices of one node send what all are to get.",
+    "xdl": "rewritten, updates write the rows that were looked up, not gradients as large as their tables, and "
+    "columns lie in blocks, so that one all-to-all serves all tables. As it is written, tables are split by columns, "
+    "every device has all indices (they are small), and what was looked up goes to its sample in one all-to-all per "
+    "table each way, behind the next look-ups. The paper's baseline puts the columns together first, which reorders "
+    "them, then sends all at once. On 48 and 192 devices neither 64 columns nor a million rows divide by all: the "
+    "baseline keeps copies of the tables and adds up their gradients. With each table whole on one device, the "
+    "devices of one node send what all are to get.",
     "dlrm": "as XDL; on 192 V100s the program as it is written is as fast. As it is written, on 48 devices ours has "
     "uneven shards of the 256 columns where the baseline has three copies of every table, whose gradients (85 MB each) "
     "are added up; those of data parallelism are as large as the tables.",
