@@ -116,10 +116,11 @@ class Search(Transformation):
     def begin(self, module: ir.Operation) -> None:
         """Begin in a copy of this process, if there can be one: a `run` on the same program takes what that finds.
 
-        Not with a time limit, which what comes before `run` does not count for.
+        Not with a time limit, which what comes before `run` does not count for, and only a search that Ctrl-C ends with
+        a plan.
         """
         self.abandon()
-        if self.time_limit is None and self.planner_cache is None:
+        if self.time_limit is None and self.planner_cache is None and self.algorithm == "exact":
             self._ahead = Ahead(dataclasses.replace(self, progress=False), module)
 
     def abandon(self) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _allowed = True
-#: Seconds between two questions whether to go on waiting.  A choice.
-_ASKED = 0.05
+#: Seconds between two looks whether to go on waiting.  A choice.
+_POLLED = 0.05
 
 
 def forbid() -> None:
@@ -97,7 +97,7 @@ class Beside(Generic[R]):
         if self._results is None:
             return None
         try:
-            while not self._results.poll(_ASKED):
+            while not self._results.poll(_POLLED):
                 if ended():
                     self._process.kill()
                     return None
