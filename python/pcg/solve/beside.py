@@ -99,26 +99,21 @@ class Beside(Generic[R]):
         try:
             while not self._results.poll(_POLLED):
                 if ended():
-                    self._process.kill()
                     return None
             found: R = self._results.recv()
             return found
         except EOFError:
             return None
         finally:
-            self._close()
+            self.abandon()  # also where Ctrl-C ends the waiting
 
     def abandon(self) -> None:
         """End the copy, if there is one."""
         if self._results is not None:
+            self._results.close()
+            self._results = None
             self._process.kill()
-            self._close()
-
-    def _close(self) -> None:
-        assert self._results is not None
-        self._results.close()
-        self._results = None
-        self._process.join()
+            self._process.join()
 
 
 def _cores() -> int:

@@ -51,6 +51,25 @@ def test_ctrl_c_does_not_reach_the_copy() -> None:
     assert lines_of(code) == ["True True False"]
 
 
+@pytest.mark.parametrize("end", ["pending.abandon()", "pending.found(lambda: True)", "interrupted()"])
+def test_what_nobody_waits_for_is_ended(end: str) -> None:
+    code = f"""
+        import time
+        pending = Beside(lambda: time.sleep(3600))
+        def interrupted():
+            def raises():
+                raise KeyboardInterrupt
+            try:
+                pending.found(raises)
+            except KeyboardInterrupt:
+                pass
+        found = {end}
+        print(found, pending._process.is_alive(), pending.found())
+        pending.abandon()
+    """
+    assert lines_of(code) == ["None False None"]
+
+
 @pytest.mark.parametrize(
     "end", ["raise ValueError('as it is')", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)", "sys.exit(2)"]
 )
