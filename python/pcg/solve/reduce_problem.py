@@ -130,8 +130,12 @@ class _Work:
         if t is None:
             return
         if 1 in t.shape or (t.max() < self.forbidden and (t + t[0, 0] == t[:, :1] + t[:1]).all()):
-            net.unary[i] = net.unary[i] + t[:, 0]
-            net.unary[j] = net.unary[j] + (t[0] - t[0, 0])
+            # What is forbidden is never subtracted: nothing would be left of the costs beside it.
+            if t.shape[0] == 1:
+                net.unary[j] = net.unary[j] + t[0]
+            else:
+                net.unary[i] = net.unary[i] + t[:, 0]
+                net.unary[j] = net.unary[j] + (t[0] - t[0, 0] if t.shape[1] > 1 else 0.0)
             net.disconnect(i, j)
             self.dirty.update((i, j))
             return

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.branch_and_bound import BranchAndBound
@@ -37,6 +37,7 @@ def core_optimum(r):
 
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
+@example(44659)  # an edge from a node with one choice, whose first cost is forbidden
 def test_the_core_has_the_optimum(seed):
     p = small(seed)
     want = optimum(p)
