@@ -36,9 +36,9 @@ REASONS = {
     "which updates over the data axis differs from tower to tower.",
     "mlp": "the best hybrid already has the right degrees; what is left is which layer is split by columns, by rows or "
     "not at all, decided per weight, and how much of the two towers' exchanges pass behind compute.",
-    "transformer_unity": "rewritten on V100s, products with one operand in common are one product. As it is written, "
-    "weights are small for the activations: data parallelism is nearly free, and splitting state "
-    "saves only time of the update.",
+    "transformer_unity": "on 8 and 48 V100s some of the products (x y) z are rewritten to x (y z). As it is written, "
+    "weights are small for the activations: data parallelism is nearly free, and splitting state saves only time of "
+    "the update.",
     "bert_large": "data parallelism with its state split, decided per weight: updates take less of each device's time, "
     "and of what is sent less is waited for. On V100s that is 2 to 6%, as gradients pass behind the backward pass; on "
     "H100s, which compute several times faster, they do not.",
@@ -54,7 +54,7 @@ REASONS = {
     "evoformer": "few weights, large activations: data parallelism, all differences are below 1%.",
     "unet": "860 million weights and four images per device: the gradients of data parallelism take longer than "
     "there is compute to hide them. Ours sends a sixth of that (2.6 GB for 15.1 on 64 H100), and little of it is "
-    "waited for. Its selection is the longest of all: three to eight minutes of processor time.",
+    "waited for. Its selection is the longest of all: two to five minutes of processor time.",
     "inception_v3_unity": "by these costs data parallelism is best, within 0.3%. On V100s it waits for no exchange, "
     "and contractions, which every plan has to do, take 153 of its 185 ms at the peak of all devices: no plan could "
     "be more than 1.21 times as fast.",

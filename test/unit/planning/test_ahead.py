@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
+from support import withoutjax
+
 STEP = Path(__file__).parents[3] / "examples" / "transformer_step.mlir"
 SETUP = f"""
-import os, signal, sys
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
@@ -22,10 +19,7 @@ from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import ahead, search, substitute
-from pcg.solve import beside
-beside._cores = lambda: 2
 substitute._LARGE = 0
-here = os.getpid()
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 counted = []
 optimize = search.optimize
@@ -34,11 +28,11 @@ def counting(*args, **options):
     return optimize(*args, **options)
 search.optimize = counting
 
-def planned(**settings):
+def planned():
     "The plan as text, with the pass that found it; `counted` has where."
     module = load_module(open({str(STEP)!r}).read(), make_context(), "step.mlir")
     shardings.set_mesh(module, Mesh.parse("data=2,model=4"))
-    passes = pipelines.auto_parallel(pipelines.Settings(**settings))
+    passes = pipelines.auto_parallel(pipelines.Settings())
     found = next(p for p in passes if isinstance(p, SearchPass))
     found.progress = False
     counted.clear()
@@ -48,13 +42,7 @@ def planned(**settings):
 
 
 def lines_of(code: str) -> list[str]:
-    """What a Python without jax prints that runs `code`, as if it had two cores."""
-    done = subprocess.run(
-        [sys.executable, "-c", SETUP + textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
-    )  # fmt: skip
-    assert not done.returncode and not done.stderr, done.stderr
-    return done.stdout.splitlines()
+    return withoutjax.lines_of(code, SETUP)
 
 
 def test_the_plan_is_that_of_a_search_afterwards_with_all_that_is_said_of_it() -> None:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
-
 import pytest
 
 from pcg.solve.beside import Beside
-
-ROOT_CODE = "import os, signal, sys\nfrom pcg.solve import beside\nfrom pcg.solve.beside import Beside\n"
+from support import withoutjax
 
 
 def lines_of(code: str) -> list[str]:
-    """What a Python without jax prints that runs `code`, as if it had two cores."""
-    setup = ROOT_CODE + "beside._cores = lambda: 2\nhere = os.getpid()\n"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", setup + textwrap.dedent(code)], capture_output=True, text=True, timeout=60,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
-    )  # fmt: skip
-    assert not done.returncode and not done.stderr, done.stderr
-    return done.stdout.splitlines()
+    """What it prints, and nothing is warned of."""
+    return withoutjax.lines_of(code, "from pcg.solve.beside import Beside\n", ("-W", "error"))
 
 
 def test_it_is_done_in_a_copy_of_the_process() -> None:
