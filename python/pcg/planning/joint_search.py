@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.rewrite.substitutions.saturate import rule_of
 from pcg.search.build import Builder
-from pcg.search.joint import UNUSED, Joint
+from pcg.search.joint import Joint
 from pcg.search.roles import state_of
 from pcg.search.structure import Structure
 from pcg.search.table import Tables
@@ -68,6 +68,7 @@ class JointSearch:
         """By alternatives that are taken, with all layouts open."""
         self._changes_known: dict[frozenset[int], Solution] = {}
         """The same with those near a change."""
+        self._chosen_known: dict[frozenset[int], tuple[list[np.ndarray], frozenset[int]]] = {}
         classes: dict[int, list[int]] = {}
         for i, n in enumerate(self._nodes):
             classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
@@ -84,7 +85,9 @@ class JointSearch:
         elif not self._nodes_at_most:
             self.solution = replace(start, bound=0.0)
             return
-        self.solution = self._proved(self._within(self._states(self.rewritten), self._effort))
+        # Where nothing is to be proved, layouts that are found without an ILP tell as much of what is saved.
+        last = self._effort if self._nodes_at_most else replace(self._effort, small=0)
+        self.solution = self._proved(self._within(self._chosen(self.rewritten)[0], last))
         taken = self._joint.taken(self.solution.x)
         self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
 
@@ -106,7 +109,7 @@ class JointSearch:
         others = frozenset(i for i in self._every if self._names[i] != name)
         start = self._changed(self._solved(rewritten), rewritten, rewritten & others)
         # That one of a rule's places is better left alone hardly matters for what another rule saves.
-        best, _ = self._climb_from(rewritten & others, start, self._of_rules(others))
+        best, _ = self._climb_from(rewritten & others, start, self._of_rules(others), anew=False)
         return self._used(best)
 
     def doubtful(self, share: float) -> list[str]:
@@ -137,8 +140,10 @@ class JointSearch:
         return [allowed, *(frozenset(i for i in allowed if self._names[i] == name) for name in rules)]
 
     def _climb_from(
-        self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]]
+        self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]], *, anew: bool = True
     ) -> tuple[frozenset[int], Solution]:
+        """The best choice that single `changes` lead to; what is better has all layouts looked for `anew`, so that the
+        next change is compared with its best ones."""
         improved, tried, most = True, 0, self._tried + _LAYOUTS
         while improved:
             improved = False
@@ -146,32 +151,43 @@ class JointSearch:
                 for other in (best | change, best - change):
                     if other == best or tried >= _MOST or self._tried >= most:
                         continue
-                    tried += 1
                     solution = self._changed(found, best, other)
+                    tried += solution is not found
                     if solution.cost < (1 - _NOISE) * found.cost:
                         best, found, improved = other, solution, True
+                        if anew:
+                            found = min(solution, self._solved(other), key=lambda s: s.cost)
         return best, found
 
     def _changed(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
         """Layouts with the alternatives `after`, from those `found` with the ones `before`: the same far from what is
-        changed, but those of ops that only alternatives need.
+        changed.
 
         What is known of `after` from a change of others is taken, so it is looked at once.
         """
-        if after in self._changes_known:
-            return self._changes_known[after]
-        open_ = self._open(self._states(after))
-        free = np.zeros(len(open_), dtype=np.bool_)
-        free[[self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after]] = True
-        most = _NEAR * int(free.sum())
+        if after not in self._changes_known:
+            self._changes_known[after] = self._near(found, before, after)
+        return self._changes_known[after]
+
+    def _near(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
+        """What `_changed` is where it is not known."""
+        (_, used_before), (open_, used) = self._chosen(before), self._chosen(after)
+        choosing = {self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after}
+        changed = {c for c in choosing if c in used or c not in self._joint.optional} | (used ^ used_before)
+        if not changed:
+            return found  # what is changed nothing needs
+        free, fixed = np.zeros((2, len(open_)), dtype=np.bool_)
+        free[list(changed)] = True
+        fixed[list(self._joint.optional - used)] = True
+        most = len(changed) + _NEAR * len(choosing)
         for _ in range(_EDGES):
             if int(free.sum()) >= most:
                 break
             reached = free.copy()
             for here, there in (self._ends, self._ends[::-1]):
                 reached[there[free[here]]] = True
-            free = reached
-        free[list(self._joint.optional)] = True
+            free |= reached & ~fixed
+        free[list(used)] = True
         near = np.flatnonzero(free).tolist()
         self._tried += len(near)
         rest = self._network.conditioned(found.x, near)
@@ -181,31 +197,31 @@ class JointSearch:
         x = list(found.x)
         for c, choice in zip(near, widened(masks, solved.x), strict=True):
             x[c] = choice
-        self._changes_known[after] = Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
-        return self._changes_known[after]
+        return Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""
         if rewritten not in self._known:
-            self._known[rewritten] = self._within(self._states(rewritten), _TRIED)
+            self._known[rewritten] = self._within(self._chosen(rewritten)[0], _TRIED)
         return self._known[rewritten]
 
-    def _states(self, rewritten: frozenset[int]) -> dict[int, Collection[int]]:
-        return {i: {int(i in rewritten), UNUSED} for i in self._every}
+    def _chosen(self, rewritten: frozenset[int]) -> tuple[list[np.ndarray], frozenset[int]]:
+        """Which choices are open with these alternatives, and the classes that are used of those that need not be."""
+        if rewritten not in self._chosen_known:
+            operands = {n: int(i in rewritten) for i, n in enumerate(self._nodes)}
+            self._chosen_known[rewritten] = self._joint.chosen(operands)
+        return self._chosen_known[rewritten]
 
-    def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:
-        """The best solution in which alternatives, by number, are in one of these states."""
-        open_ = self._open(states)
+    def _within(self, open_: list[np.ndarray], effort: Effort, cutoff: float = np.inf) -> Solution:
+        """The best solution of those choices that are open."""
         found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
         return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
 
-    def _open(self, states: Mapping[int, Collection[int]]) -> list[np.ndarray]:
-        return self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
-
     def _used(self, rewritten: frozenset[int]) -> frozenset[int]:
         """Those of them whose results something reads."""
-        taken = self._joint.taken(self._solved(rewritten).x)
-        return frozenset(i for i in rewritten if taken[self._nodes[i]] == 1)
+        used, class_of = self._chosen(rewritten)[1], self._joint.quotient.class_of
+        of_nodes = {i: class_of[self._nodes[i]] for i in rewritten}
+        return frozenset(i for i, c in of_nodes.items() if c in used or c not in self._joint.optional)
 
     def _proved(self, best: Solution) -> Solution:
         """A solution that is as good as `best` or better, with a bound on all.
@@ -254,7 +270,9 @@ class JointSearch:
         return self._of(states, QUICK, found.best.cost).bound
 
     def _of(self, states: _States, effort: Effort, cutoff: float = np.inf) -> Solution:
-        return self._within({i: allowed for c, allowed in states.items() for i in c}, effort, cutoff)
+        return self._within(
+            self._joint.open({self._nodes[i]: allowed for c, allowed in states.items() for i in c}), effort, cutoff
+        )
 
 
 #: Of alternatives that are chosen together, by number, the states that they may be in.

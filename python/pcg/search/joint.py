@@ -25,6 +25,8 @@ from pcg.solve.network import FORBIDDEN, Network
 _ALWAYS = frozenset({"argument", "result", "sink", "carry"})
 #: Instead of a strategy or an operand: none.
 UNUSED = -1
+#: States of what is not used, and of what is.
+_NONE, _ANY = frozenset((UNUSED,)), frozenset((0, 1))
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class Joint:
         self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
         self._known: dict[tuple[int, frozenset[int]], np.ndarray] = {}
         """Which choices of a class are open where it may be in some states."""
+        self._reads: dict[int, list[tuple[int, int]]] = {}
+        """Of each class the ones among `optional` that it reads, with the number of the operand."""
+        for src, dst, operand in self.quotient.reads():
+            if src in self.optional and src != dst:
+                self._reads.setdefault(dst, []).append((src, operand))
 
     def network(self) -> Network:
         """One variable per class, as `Quotient.network`."""
@@ -117,14 +124,52 @@ class Joint:
         """Which choices are open where alternatives, by node, take one operand of several, or `UNUSED` for none."""
         class_of = self.quotient.class_of
         open_ = list(self._every)
-        for c, allowed in {class_of[n]: a for n, a in states.items()}.items():
-            key = c, frozenset(allowed)
-            if key not in self._known:
-                choices = self._choices[c]
-                state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
-                self._known[key] = np.isin(state, list(allowed))
-            open_[c] = self._known[key]
+        for c, allowed in {class_of[n]: frozenset(a) for n, a in states.items()}.items():
+            open_[c] = self._in_states(c, allowed)
         return open_
+
+    def chosen(self, operands: Mapping[int, int]) -> tuple[list[np.ndarray], frozenset[int]]:
+        """Which choices are open where every alternative, by node, takes this operand, and the classes to be used.
+
+        Then nothing is open but layouts: a class is used if a result needs it.  So the least costs are those of `open`
+        with `UNUSED` allowed, of a smaller network.
+        """
+        class_of = self.quotient.class_of
+        taken = {class_of[n]: o for n, o in operands.items()}
+        used = self._needed(taken)
+        open_ = list(self._every)
+        for c in self.optional - used:
+            open_[c] = self._in_states(c, _NONE)
+        for c in used:
+            open_[c] = self._in_states(c, _ANY)
+        for c, operand in taken.items():
+            if c in used or c not in self.optional:
+                open_[c] = self._in_states(c, frozenset((operand,)))
+        return open_, used
+
+    def _in_states(self, c: int, allowed: frozenset[int]) -> np.ndarray:
+        """Which choices of a class are open where it may be in these states."""
+        key = c, allowed
+        if key not in self._known:
+            choices = self._choices[c]
+            state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
+            self._known[key] = np.isin(state, list(allowed))
+        return self._known[key]
+
+    def _needed(self, taken: Mapping[int, int]) -> frozenset[int]:
+        """The classes among `optional` that are needed where those of alternatives take these operands."""
+
+        def read(c: int) -> list[int]:
+            return [src for src, operand in self._reads.get(c, ()) if taken.get(c, operand) == operand]
+
+        found: set[int] = set()
+        work = [src for c in self._reads if c not in self.optional for src in read(c)]
+        while work:
+            c = work.pop()
+            if c not in found:
+                found.add(c)
+                work += read(c)
+        return frozenset(found)
 
     def states(self, node: int) -> frozenset[int]:
         """What may be taken of alternatives."""

@@ -562,10 +562,29 @@ def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pyt
     assert sorted(sizes)[len(sizes) // 2] < every
     for alternatives, found in search._changes_known.items():
         assert search._network.cost(found.x) == pytest.approx(found.cost, rel=1e-9)
-        open_ = search._open(search._states(alternatives))
+        open_, _ = search._chosen(alternatives)
         assert all(mask[choice] for mask, choice in zip(open_, found.x, strict=True))
-        exact = search._within(search._states(alternatives), EFFORTS["proof"])
+        states = {n: {int(i in alternatives), UNUSED} for i, n in enumerate(search._nodes)}
+        exact = search._within(search._joint.open(states), EFFORTS["proof"])
         assert exact.bound * (1 - NOISE) <= found.cost <= exact.cost / (1 - joint_search._TRIED.good)
+
+
+def test_what_nothing_needs_is_not_tried() -> None:
+    """Where all alternatives are taken, of those of one value the last is, and nothing reads the others."""
+    module = load_module(CHAIN, make_context(), "chain")
+    with module.context, ir.Location.unknown():
+        shardings.set_mesh(module.operation, Mesh.parse("x=2,y=2"))
+    search, *_ = searched(module, "quick")
+    every, idle = search._every, 0
+    start = search._solved(every)
+    for i in sorted(every):
+        changed = search._near(start, every, every - {i})
+        assert (changed is start) == (i not in search._used(every))
+        idle += changed is start
+        states = {n: {int(j != i), UNUSED} for j, n in enumerate(search._nodes)}
+        exact = search._within(search._joint.open(states), EFFORTS["proof"])
+        assert exact.bound * (1 - NOISE) <= changed.cost <= exact.cost / (1 - joint_search._TRIED.good)
+    assert 0 < idle < len(every)
 
 
 def test_all_layouts_are_looked_for_once_where_nothing_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,6 +253,12 @@ def test_with_what_is_taken_fixed_it_is_the_plan_of_that_program() -> None:
         taken = program.joint.taken(found.x)
         assert all(taken[n] in states[n] for n in program.nodes)
         costs.add(round(found.cost, 15))
+        # The same where only what is needed may be used, and has to be.
+        open_, used = program.joint.chosen({n: int(i in rewritten) for i, n in enumerate(program.nodes)})
+        chosen = solve(program.network.restrict(open_), effort=PROOF)
+        assert chosen.cost == pytest.approx(found.cost, rel=SAME)
+        assert used == program.joint.optional - program.unused(found.x)
+        assert program.unused(widened(open_, chosen.x)) == program.unused(found.x)
     assert len(costs) > 3
 
 
@@ -296,6 +302,12 @@ def test_equal_parts_decide_together(mesh: str) -> None:
     assert found.bound <= found.cost
     assert len(set(together.joint.taken(found.x).values())) == 1
     consistent(together, found.x)
+    for operand in (0, 1):
+        open_, used = together.joint.chosen(dict.fromkeys(together.nodes, operand))
+        fixed = together.solved({n: {operand} for n in together.nodes})
+        assert solve(together.network.restrict(open_), effort=PROOF).cost == pytest.approx(fixed.cost, rel=SAME)
+        of_class = {together.joint.quotient.class_of[n] for n in together.unused(fixed.x)}
+        assert used == together.joint.optional - of_class
 
 
 # -- what rules make -------------------------------------------------------------------------------
