@@ -77,8 +77,12 @@ class JointSearch:
         self._every = frozenset(range(len(alternatives)))
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
-        start = self._solved(self.rewritten)
+        start = self._settled(self._solved(self.rewritten), self.rewritten)
+        self._known[self.rewritten] = start
         found, near = self._climb(cutoff)
+        if found:
+            # Better layouts may have been found on the way, which the program as it is could have as well.
+            start = self._known[frozenset()] = min(start, self._around(near, found, frozenset(), found), key=lambda s: s.cost)
         # To look for the layouts far from the changes again would save little more.
         if near.cost < min((1 - WORTH[effort]) * start.cost, cutoff):
             self.rewritten = self._used(found)
@@ -156,7 +160,7 @@ class JointSearch:
                     if solution.cost < (1 - _NOISE) * found.cost:
                         best, found, improved = other, solution, True
                         if anew:
-                            found = min(solution, self._solved(other), key=lambda s: s.cost)
+                            found = self._settled(found, best)
         return best, found
 
     def _changed(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
@@ -166,13 +170,15 @@ class JointSearch:
         What is known of `after` from a change of others is taken, so it is looked at once.
         """
         if after not in self._changes_known:
-            self._changes_known[after] = self._near(found, before, after)
+            self._changes_known[after] = self._around(found, before, after, before ^ after)
         return self._changes_known[after]
 
-    def _near(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
-        """What `_changed` is where it is not known."""
+    def _around(
+        self, found: Solution, before: frozenset[int], after: frozenset[int], alternatives: frozenset[int]
+    ) -> Solution:
+        """What `_changed` is where it is not known, but near some `alternatives`."""
         (_, used_before), (open_, used) = self._chosen(before), self._chosen(after)
-        choosing = {self._joint.quotient.class_of[self._nodes[i]] for i in before ^ after}
+        choosing = {self._joint.quotient.class_of[self._nodes[i]] for i in alternatives}
         changed = {c for c in choosing if c in used or c not in self._joint.optional} | (used ^ used_before)
         if not changed:
             return found  # what is changed nothing needs
@@ -198,6 +204,10 @@ class JointSearch:
         for c, choice in zip(near, widened(masks, solved.x), strict=True):
             x[c] = choice
         return Solution(x, elsewhere + solved.cost, elsewhere + solved.bound, solved.variables)
+
+    def _settled(self, found: Solution, rewritten: frozenset[int]) -> Solution:
+        """The layouts that were `found` with these alternatives, or better ones around all that there are."""
+        return min(found, self._around(found, rewritten, rewritten, self._every), key=lambda s: s.cost)
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""
