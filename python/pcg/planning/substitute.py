@@ -155,7 +155,7 @@ class Substitute(Transformation):
         program as it is need not be for what is made of it.  Where blocks bring nothing on the mesh as it is, they are
         not expected to on the other (no model of the zoo on the clusters of the quality page is an exception).
         """
-        structure = StructureReader.read(func, state_of(func), Annotated())
+        structure = StructureReader.read(func, state_of(func), Annotated(), memory=False)
         search = JointSearch(func, alternatives, model, self.effort, structure)
         mesh = model.mesh
         in_blocks = {schema.name for schema in rules if schema.chosen}

@@ -131,3 +131,22 @@ class Lifespans:
             if result in self._first and result not in placed:
                 out.append((*argument, self._first[argument][1], end, end))
         return out
+
+
+class Untracked(Lifespans):
+    """Of a graph of which nobody asks what it holds in memory: nothing is kept."""
+
+    def define(self, key: Key, size: float, over: frozenset[Key] = frozenset(), at: int | None = None) -> None:
+        """Nothing."""
+
+    def back(self, key: Key, by: frozenset[Key], size: float | None = None) -> None:
+        """Nothing."""
+
+    def read(self, key: Key) -> None:
+        """Nothing."""
+
+    def reshard(self, operand: Key, size: float, source: Key) -> None:
+        """Nothing."""
+
+    def hand_on(self, key: Key, start: int) -> None:
+        """Nothing."""

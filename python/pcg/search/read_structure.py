@@ -20,7 +20,7 @@ from pcg.rules.traits import Trait
 from pcg.search.choices import Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Source
-from pcg.search.lifespans import Key, Lifespans, of_operand
+from pcg.search.lifespans import Key, Lifespans, Untracked, of_operand
 from pcg.search.read_work import WorkReader
 from pcg.search.roles import data_of, donated_of
 from pcg.search.structure import Decision, Structure
@@ -34,7 +34,7 @@ class StructureReader:
     func: ir.Operation
     choices: Choices
     reader: WorkReader
-    spans: Lifespans = field(default_factory=Lifespans)
+    spans: Lifespans
     found: Structure = field(default_factory=Structure)
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
     _nonlocal: set[ir.Value] = field(default_factory=set)
@@ -43,9 +43,14 @@ class StructureReader:
     """Arguments by the nodes through which several ops read them."""
 
     @classmethod
-    def read(cls, func: ir.Operation, state: dict[int, int], choices: Choices) -> Structure:
-        """The structure of `func`; `state` maps results to the arguments whose layout they keep."""
-        return cls(func, choices, WorkReader(Fusion(func)))._read(state)
+    def read(
+        cls, func: ir.Operation, state: dict[int, int], choices: Choices, *, memory: bool = True
+    ) -> Structure:
+        """The structure of `func`; `state` maps results to the arguments whose layout they keep.
+
+        Without `memory` it says nothing of when values are alive.
+        """
+        return cls(func, choices, WorkReader(Fusion(func)), Lifespans() if memory else Untracked())._read(state)
 
     def _read(self, state: dict[int, int]) -> Structure:
         found, func = self.found, self.func
@@ -167,11 +172,19 @@ class StructureReader:
         in_kernel: bool,
     ) -> None:  # fmt: skip
         """Register a result; give it a layout node when several ops read it."""
-        sources = [self._sources(v) for v in operands]
         self.found.values[result] = Source(node, slot)
         key = node, slot
         if uses(result) > 1:
             key = self._layout_node(result, key, times), 0
+        if not isinstance(self.spans, Untracked):
+            self._keep(op, operands, result, (node, slot), key, in_kernel)
+
+    def _keep(
+        self, op: ir.Operation, operands: Sequence[ir.Value], result: ir.OpResult, of: Key, key: Key, in_kernel: bool
+    ) -> None:
+        """Say where result `of` is in memory, and `key`, the layout in which it is kept."""
+        node, _ = of
+        sources = [self._sources(v) for v in operands]
         # Whether the kernel that ends with it needs elements of what it reads for those elsewhere in the result.
         elsewhere = in_kernel and traits.has(op.name, Trait.NONLOCAL)
         elsewhere = elsewhere or not self._nonlocal.isdisjoint(operands)
@@ -182,16 +195,16 @@ class StructureReader:
         backing = self._backing(op, sources)
         if backing is None:
             over = len(op.results) == 1 and not elsewhere
-            self.spans.define((node, slot), size, frozenset().union(*sources) if over else frozenset())
-            if key != (node, slot):  # in one memory if both have one layout
-                self.spans.define(key, size, frozenset({(node, slot)}))
+            self.spans.define(of, size, frozenset().union(*sources) if over else frozenset())
+            if key != of:  # in one memory if both have one layout
+                self.spans.define(key, size, frozenset({of}))
             return
         # Gathered are values in memory; what is computed on the way is not, and there may be thousands of steps.
-        backing |= {of_operand((node, i)) for i, of in enumerate(sources) if len(of) == 1}
+        backing |= {of_operand((node, i)) for i, of_one in enumerate(sources) if len(of_one) == 1}
         own = None if CostModel.in_place(op.name) else size
-        self.spans.back((node, slot), backing, own)
-        if key != (node, slot):
-            self.spans.reshard(key, size, (node, slot))
+        self.spans.back(of, backing, own)
+        if key != of:
+            self.spans.reshard(key, size, of)
             self.spans.back(key, backing | {of_operand(key)}, own)
 
     def _backing(self, op: ir.Operation, sources: Sequence[frozenset[Key]]) -> frozenset[Key] | None:

@@ -578,7 +578,7 @@ def test_what_nothing_needs_is_not_tried() -> None:
     every, idle = search._every, 0
     start = search._solved(every)
     for i in sorted(every):
-        changed = search._near(start, every, every - {i})
+        changed = search._around(start, every, every - {i}, frozenset({i}))
         assert (changed is start) == (i not in search._used(every))
         idle += changed is start
         states = {n: {int(j != i), UNUSED} for j, n in enumerate(search._nodes)}

@@ -104,8 +104,8 @@ class Rules:
     def __init__(self, schemas: Sequence[Schema]) -> None:
         self._by_root: dict[str, list[tuple[Schema, list[frozenset[str]]]]] = {}
         for schema in schemas:
-            inner = [o.operator for o in schema.source.operands if isinstance(o, Pattern)]
-            # A subtraction is a sum with what is negated.
+            # A subtraction is a sum with what is negated, so an operand need not be a negation to be taken for one.
+            inner = [_before_negation(o).operator for o in schema.source.operands if isinstance(o, Pattern)]
             wanted = [frozenset(_ROOTS[name]) for name in inner if name in _ROOTS and name != "neg"]
             for name in _ROOTS.get(schema.source.operator, ()):
                 self._by_root.setdefault(name, []).append((schema, wanted))
@@ -115,19 +115,30 @@ class Rules:
         rules = self._by_root.get(op.name)
         if rules is None:
             return []
-        inner = frozenset[str]().union(*(_names(v) for v in op.operands))
+        inner = frozenset[str]().union(*(_names(v, negated=True) for v in op.operands))
         return [schema for schema, wanted in rules if all(inner & names for names in wanted)]
 
 
-def _names(value: ir.Value) -> frozenset[str]:
-    """The ops that a value may be computed by, before transposes and reshapes, of alternatives by any."""
+def _before_negation(pattern: Pattern) -> Pattern:
+    """What is negated, where that is an operator, too."""
+    while pattern.operator == "neg" and isinstance(pattern.operands[0], Pattern):
+        pattern = pattern.operands[0]
+    return pattern
+
+
+def _names(value: ir.Value, *, negated: bool = False) -> frozenset[str]:
+    """The ops that a value may be computed by, before transposes and reshapes, of alternatives by any.
+
+    `negated`: of a negation also those of what is negated.
+    """
     while (op := defining_op(value)) is not None and op.name in ("stablehlo.transpose", "stablehlo.reshape"):
         value = op.operands[0]
     if op is None:
         return frozenset()
     if op.name == ALTERNATIVES:
-        return frozenset().union(*(_names(v) for v in op.operands))
-    return frozenset((op.name,))
+        return frozenset().union(*(_names(v, negated=negated) for v in op.operands))
+    below = negated and op.name == "stablehlo.negate"
+    return frozenset((op.name,)) | (_names(op.operands[0], negated=True) if below else frozenset())
 
 
 def _plain(type: ir.RankedTensorType) -> bool:
