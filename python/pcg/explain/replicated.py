@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from torch_mlir import ir
 
@@ -52,19 +52,25 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    costs = Costs(WorkReader(Fusion(func)), WorkCosts(model), ReshardCosts(model))
+    costs = Costs(func, WorkCosts(model), ReshardCosts(model))
     return [found for block in func.regions[0].blocks for found in _block(block, 1, costs, mesh, {})]
 
 
 Specs = dict[ir.Value, ShardSpec]
 
 
-class Costs(NamedTuple):
-    """What says what an op does, what that takes, and what redistributions take."""
+@dataclass
+class Costs:
+    """What computing ops of a function takes, and what redistributions take."""
 
-    works: WorkReader
+    func: ir.Operation
     compute: WorkCosts
     reshard: ReshardCosts
+
+    @cached_property
+    def works(self) -> WorkReader:
+        """What says what an op does; mostly no op is replicated, and nobody asks."""
+        return WorkReader(Fusion(self.func))
 
 
 def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
