@@ -77,12 +77,12 @@ class JointSearch:
         self._every = frozenset(range(len(alternatives)))
         self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
-        start = self._settled(self._solved(self.rewritten), self.rewritten)
-        self._known[self.rewritten] = start
+        start = self._solved(self.rewritten)
         found, near = self._climb(cutoff)
         if found:
             # Better layouts may have been found on the way, which the program as it is could have as well.
-            start = self._known[frozenset()] = min(start, self._around(near, found, frozenset(), found), key=lambda s: s.cost)
+            start = min(start, self._around(near, found, frozenset(), found), key=lambda s: s.cost)
+            self._known[frozenset()] = start
         # To look for the layouts far from the changes again would save little more.
         if near.cost < min((1 - WORTH[effort]) * start.cost, cutoff):
             self.rewritten = self._used(found)
@@ -146,8 +146,8 @@ class JointSearch:
     def _climb_from(
         self, best: frozenset[int], found: Solution, changes: Sequence[frozenset[int]], *, anew: bool = True
     ) -> tuple[frozenset[int], Solution]:
-        """The best choice that single `changes` lead to; what is better has all layouts looked for `anew`, so that the
-        next change is compared with its best ones."""
+        """The best choice that single `changes` lead to; with `anew` what is better is `_settled`, so that the next
+        change is compared with its best layouts."""
         improved, tried, most = True, 0, self._tried + _LAYOUTS
         while improved:
             improved = False
@@ -212,7 +212,8 @@ class JointSearch:
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """Good layouts of the program with these alternatives, found without an ILP."""
         if rewritten not in self._known:
-            self._known[rewritten] = self._within(self._chosen(rewritten)[0], _TRIED)
+            found = self._within(self._chosen(rewritten)[0], _TRIED)
+            self._known[rewritten] = self._settled(found, rewritten)
         return self._known[rewritten]
 
     def _chosen(self, rewritten: frozenset[int]) -> tuple[list[np.ndarray], frozenset[int]]:

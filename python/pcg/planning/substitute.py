@@ -230,5 +230,7 @@ def _chosen(
 def _seconds(module: ir.Operation, model: CostModel, effort: Effort) -> float:
     """Seconds of a step of the best plan of a program, as the search adds them up."""
     func = entry_of(module)
-    built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+    state = state_of(func)
+    structure = StructureReader.read(func, state, Annotated(), memory=False)
+    built = Builder(model, Tables.on(model.mesh)).build(func, state, structure)
     return optimize(built.quotient(model), effort=effort).seconds

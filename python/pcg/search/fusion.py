@@ -10,6 +10,8 @@ one; a cheap op is repeated in a few; anything else starts a fusion of its own. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from torch_mlir import ir
 
@@ -19,8 +21,30 @@ from pcg.rules.traits import Trait
 
 #: In how many fusions a cheap op is repeated at most.  Chosen: XLA asks a cost model instead, which allows few.
 _REPEATS = 4
+_NONE = frozenset[int]()
 #: What results of these are backed by follows from the op alone, not from fusion.
 _OF_THEIR_OWN = Trait.GENERATOR | Trait.IN_PLACE | traits.ONCE
+
+
+class _Kind(NamedTuple):
+    """What fusion asks of an op by its name."""
+
+    view: bool
+    generator: bool
+    unfusable: bool
+    alone: bool
+    expensive: bool
+    window: bool
+
+    @staticmethod
+    @cache
+    def of(name: str) -> _Kind:
+        unfusable = traits.has(name, Trait.UNFUSABLE)
+        return _Kind(
+            traits.has(name, Trait.VIEW), traits.has(name, Trait.GENERATOR), unfusable,
+            unfusable or name.startswith("pcg."), traits.has(name, Trait.EXPENSIVE),
+            traits.has(name, Trait.READS_WINDOW),
+        )  # fmt: skip
 
 
 class Fusion:
@@ -35,6 +59,8 @@ class Fusion:
         self._closed: set[ir.Operation] = set()
         """Ops that nothing joins: the products in bare reductions."""
         self._fusions: dict[ir.Operation, frozenset[int]] = {}
+        self._joined: dict[ir.Operation, frozenset[int]] = {}
+        """Those of ops that others may join."""
         self._written: set[ir.Value] = set()
         self._reads: dict[ir.Operation, tuple[frozenset[int], ...]] = {}
         self._aliases: set[ir.Operation] = set()
@@ -42,10 +68,13 @@ class Fusion:
         """Of the results of aliases."""
         _, *ops = walk(func)
         for number, op in enumerate(reversed(ops)):
-            if self._is_alias(op):
+            kind = _Kind.of(op.name)
+            if kind.view or self._is_alias(op):
                 self._aliases.add(op)
-            else:
-                self._fusions[op] = self._place(op, number)
+                continue
+            self._fusions[op] = fusions = self._place(op, kind, number)
+            if not kind.unfusable:
+                self._joined[op] = fusions
         seen: dict[ir.Value, set[int]] = {}
         for op in ops:
             if (fusions := self._fusions.get(op)) is None:
@@ -85,6 +114,10 @@ class Fusion:
         """Whether that result is written to memory."""
         return int(op.results[result] in self._written)
 
+    def is_written(self, result: ir.Value) -> bool:
+        """Whether a result is written to memory."""
+        return result in self._written
+
     def backing(self, op: ir.Operation) -> Sequence[ir.Value] | None:
         """What must be alive for the result of `op` to be read; None where results have memory of their own.
 
@@ -101,8 +134,7 @@ class Fusion:
     # -- which fusion --------------------------------------------------------------------------
 
     def _is_alias(self, op: ir.Operation) -> bool:
-        if traits.has(op.name, Trait.VIEW):
-            return True
+        """Whether a transpose, as views always, is another name of a value."""
         if op.name != "stablehlo.transpose":
             return False
         # Contractions read their operands in any order of dimensions, and write matrices either way round.
@@ -158,33 +190,33 @@ class Fusion:
                 found += [r for r in self._readers(op.results[0]) if self._orderless(r)]
         return found
 
-    def _place(self, op: ir.Operation, number: int) -> frozenset[int]:
+    def _place(self, op: ir.Operation, kind: _Kind, number: int) -> frozenset[int]:
         """The fusions that `op` is part of; `number` if it starts one."""
         own = frozenset({number})
-        if traits.has(op.name, Trait.GENERATOR):
+        if kind.generator:
             return own
-        alone = traits.has(op.name, Trait.UNFUSABLE) or op.name.startswith("pcg.")
-        if alone or len(op.regions) or len(op.results) != 1:
-            self._written.update(op.results)
+        results = op.results
+        if kind.alone or len(results) != 1 or len(op.regions):
+            self._written.update(results)
             return own
+        result = results[0]
         into: set[int] = set()
         block = op.block
-        for reader in self._readers(op.results[0]):
-            if op.name == "stablehlo.transpose" and self._orderless(reader):
+        for reader in self._readers(result):
+            if self._bare and op.name == "stablehlo.transpose" and self._orderless(reader):
                 continue
-            theirs = None if traits.has(reader.name, Trait.UNFUSABLE) else self._fusions.get(reader)
-            if theirs is None or reader.block != block or self._refuses(reader, op):
+            theirs = self._joined.get(reader)
+            if theirs is None or reader.block != block or (self._bare and self._refuses(reader, op)):
                 into.clear()
                 break
             into |= theirs
-        if not into or len(into) > (1 if traits.has(op.name, Trait.EXPENSIVE) else _REPEATS):
-            self._written.add(op.results[0])
+        if not into or len(into) > (1 if kind.expensive else _REPEATS):
+            self._written.add(result)
             return own
         return frozenset(into)
 
     def _refuses(self, reader: ir.Operation, op: ir.Operation) -> bool:
-        if not self._bare:
-            return False
+        """Whether a bare reduction, or the product in one, computes nothing else."""
         if reader.name == "stablehlo.reduce" and op.name == "stablehlo.multiply" and len(list(op.results[0].uses)) == 1:
             self._closed.add(op)
             return False
@@ -196,14 +228,16 @@ class Fusion:
         self, op: ir.Operation, fusions: frozenset[int], seen: dict[ir.Value, set[int]]
     ) -> Iterator[frozenset[int]]:
         """`inputs` per operand; `seen` are the kernels that read a value already."""
-        window = traits.has(op.name, Trait.READS_WINDOW)
+        window = _Kind.of(op.name).window
         for i, value in enumerate(op.operands):
-            root = self._source(op, value)
+            root = self._source(op, value) if self._bare else self._roots.get(value, value)
             if root not in self._written and not isinstance(root, ir.BlockArgument):
-                yield frozenset()
+                yield _NONE
             elif window and i == 0:
                 yield fusions
+            elif (before := seen.get(root)) is None:
+                seen[root] = set(fusions)
+                yield fusions
             else:
-                before = seen.setdefault(root, set())
-                yield frozenset(f for f in fusions if f not in before)
+                yield fusions - before
                 before |= fusions

@@ -25,8 +25,8 @@ from pcg.solve.network import FORBIDDEN, Network
 _ALWAYS = frozenset({"argument", "result", "sink", "carry"})
 #: Instead of a strategy or an operand: none.
 UNUSED = -1
-#: States of what is not used, and of what is.
-_NONE, _ANY = frozenset((UNUSED,)), frozenset((0, 1))
+#: States of what is not used, of what is, and of alternatives that take one operand or the other.
+_NONE, _ANY, _OPERANDS = frozenset((UNUSED,)), frozenset((0, 1)), (frozenset((0,)), frozenset((1,)))
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,18 @@ class Joint:
         self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
         self._known: dict[tuple[int, frozenset[int]], np.ndarray] = {}
         """Which choices of a class are open where it may be in some states."""
-        self._reads: dict[int, list[tuple[int, int]]] = {}
-        """Of each class the ones among `optional` that it reads, with the number of the operand."""
+        self._idle = list(self._every)
+        """Which choices are open where nothing is used that a program can do without."""
+        for c in self.optional:
+            self._idle[c] = self._in_states(c, _NONE)
+        self._reads: dict[tuple[int, int], list[int]] = {}
+        """The classes among `optional` that a class reads; where it chooses an operand, those that it reads for it."""
         for src, dst, operand in self.quotient.reads():
             if src in self.optional and src != dst:
-                self._reads.setdefault(dst, []).append((src, operand))
+                self._reads.setdefault((dst, operand if dst in self._choosing else 0), []).append(src)
+        fixed = self._choosing | self.optional
+        self._needed = [src for (c, _), read in self._reads.items() if c not in fixed for src in read]
+        """Those that are needed whatever is chosen."""
 
     def network(self) -> Network:
         """One variable per class, as `Quotient.network`."""
@@ -136,15 +143,13 @@ class Joint:
         """
         class_of = self.quotient.class_of
         taken = {class_of[n]: o for n, o in operands.items()}
-        used = self._needed(taken)
-        open_ = list(self._every)
-        for c in self.optional - used:
-            open_[c] = self._in_states(c, _NONE)
+        used = self._used(taken)
+        open_ = list(self._idle)
         for c in used:
             open_[c] = self._in_states(c, _ANY)
         for c, operand in taken.items():
             if c in used or c not in self.optional:
-                open_[c] = self._in_states(c, frozenset((operand,)))
+                open_[c] = self._in_states(c, _OPERANDS[operand])
         return open_, used
 
     def _in_states(self, c: int, allowed: frozenset[int]) -> np.ndarray:
@@ -156,19 +161,17 @@ class Joint:
             self._known[key] = np.isin(state, list(allowed))
         return self._known[key]
 
-    def _needed(self, taken: Mapping[int, int]) -> frozenset[int]:
+    def _used(self, taken: Mapping[int, int]) -> frozenset[int]:
         """The classes among `optional` that are needed where those of alternatives take these operands."""
-
-        def read(c: int) -> list[int]:
-            return [src for src, operand in self._reads.get(c, ()) if taken.get(c, operand) == operand]
-
         found: set[int] = set()
-        work = [src for c in self._reads if c not in self.optional for src in read(c)]
+        work = [*self._needed]
+        for c in self._choosing - self.optional:
+            work += self._reads.get((c, taken[c]), ())
         while work:
             c = work.pop()
             if c not in found:
                 found.add(c)
-                work += read(c)
+                work += self._reads.get((c, taken.get(c, 0)), ())
         return frozenset(found)
 
     def states(self, node: int) -> frozenset[int]:

@@ -157,7 +157,7 @@ class StructureReader:
         kernels = fusion.kernels(op)
         found.ops.append((op, node))
         found.works[node] = self.reader.work(op, rule_for(op))
-        written = not results or any(fusion.writes(op, i) for i in range(len(results)))
+        written = not results or any(map(fusion.is_written, results))
         found.kernels[node] = tuple(sorted(kernels)), written
         if len(results) == 1 and self.is_generated(results[0]):
             found.generated.add(node)

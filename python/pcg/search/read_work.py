@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -29,11 +30,11 @@ class WorkReader:
 
     def work(self, op: ir.Operation, rule: FactorRule) -> Work:
         """What an op with `rule` does."""
-        name, operands = op.name, list(op.operands)
-        values = [*operands, *op.results]
+        name, operands, results = op.name, list(op.operands), list(op.results)
+        values = operands + results
         element = "f32"
         through, itemsizes = [], []
-        for touched, value in zip(self._touched(op, name, len(operands), len(values)), values, strict=True):
+        for touched, value in zip(self._touched(op, name, len(operands), results), values, strict=True):
             shape, itemsize, element_ = self.describe(value)
             through.append(touched * math.prod(shape) * itemsize if touched else 0.0)
             itemsizes.append(itemsize)
@@ -52,15 +53,16 @@ class WorkReader:
             self._values[value] = found
         return found
 
-    def _touched(self, op: ir.Operation, name: str, operands: int, values: int) -> list[int]:
+    def _touched(self, op: ir.Operation, name: str, operands: int, results: Sequence[ir.Value]) -> list[int]:
         """How often each operand and result goes through memory; windows of an operand are counted at the result."""
-        touches, fusion, results = CostModel.touches, self.fusion, range(values - operands)
+        touches, fusion = CostModel.touches, self.fusion
+        written = [int(fusion.is_written(r)) for r in results]
         if not traits.has(name, _WINDOWED):
-            return [*fusion.all_reads(op), *(fusion.writes(op, i) for i in results)]
+            return fusion.all_reads(op) + written
         window = fusion.reads(op, 0) if operands and not touches(name, "operand", 0) else 0
         return [
             *(fusion.reads(op, i) if touches(name, "operand", i) else 0 for i in range(operands)),
-            *(fusion.writes(op, i) + window if touches(name, "result", i) else 0 for i in results),
+            *(w + window if touches(name, "result", i) else 0 for i, w in enumerate(written)),
         ]
 
 

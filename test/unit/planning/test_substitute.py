@@ -43,7 +43,7 @@ from pcg.search.optimize import optimize
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS
-from pcg.solve.ilp import solve
+from pcg.solve.ilp import Solution, solve
 from support import fuzz
 from support.close import assert_close
 
@@ -591,6 +591,27 @@ def test_all_layouts_are_looked_for_once_where_nothing_pays(monkeypatch: pytest.
     search, sizes = searched_deep(monkeypatch, narrow=64)
     assert not search.rewritten and len(search._every) > 1
     assert sizes.count(len(search._network.unary)) == 1 < len(sizes)
+
+
+def test_better_layouts_are_not_taken_for_what_alternatives_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of alternatives that save less than they have to, where layouts beside them are poor at first."""
+    within, worse = JointSearch._within, list[float]()
+
+    def poor(search: JointSearch, open_: list[np.ndarray], *args: Any) -> Solution:
+        found: Solution = within(search, open_, *args)
+        if worse:
+            return found
+        class_of, x = search._joint.quotient.class_of, list(found.x)
+        for c in {class_of[n + d] for n in search._nodes for d in range(-9, 1)} - search._joint.optional:
+            costs = search._network.unary[c][open_[c]]
+            x[c] = int(np.flatnonzero(open_[c])[np.where(costs < search._network.limit, costs, -1).argmax()])
+        worse.append(search._network.cost(x) / found.cost)
+        return dataclasses.replace(found, x=x, cost=search._network.cost(x))
+
+    monkeypatch.setattr(JointSearch, "_within", poor)
+    search, _ = searched_deep(monkeypatch, narrow=14)
+    assert 1.05 < worse[0] < 100
+    assert not search.rewritten
 
 
 def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
