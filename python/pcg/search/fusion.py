@@ -72,9 +72,9 @@ class Fusion:
             if kind.view or self._is_alias(op):
                 self._aliases.add(op)
                 continue
-            self._fusions[op] = fusions = self._place(op, kind, number)
+            self._fusions[op] = placed = self._place(op, kind, number)
             if not kind.unfusable:
-                self._joined[op] = fusions
+                self._joined[op] = placed
         seen: dict[ir.Value, set[int]] = {}
         for op in ops:
             if (fusions := self._fusions.get(op)) is None:
