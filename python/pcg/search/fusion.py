@@ -10,7 +10,6 @@ one; a cheap op is repeated in a few; anything else starts a fusion of its own. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from torch_mlir import ir
@@ -37,7 +36,6 @@ class _Kind(NamedTuple):
     window: bool
 
     @staticmethod
-    @cache
     def of(name: str) -> _Kind:
         unfusable = traits.has(name, Trait.UNFUSABLE)
         return _Kind(
@@ -66,9 +64,10 @@ class Fusion:
         self._aliases: set[ir.Operation] = set()
         self._roots: dict[ir.Value, ir.Value] = {}
         """Of the results of aliases."""
+        self._kinds: dict[str, _Kind] = {}
         _, *ops = walk(func)
         for number, op in enumerate(reversed(ops)):
-            kind = _Kind.of(op.name)
+            kind = self._kind(op.name)
             if kind.view or self._is_alias(op):
                 self._aliases.add(op)
                 continue
@@ -132,6 +131,12 @@ class Fusion:
         return None if not operands or len(op.results) != 1 or self.writes(op, 0) else operands
 
     # -- which fusion --------------------------------------------------------------------------
+
+    def _kind(self, name: str) -> _Kind:
+        found = self._kinds.get(name)
+        if found is None:
+            found = self._kinds[name] = _Kind.of(name)
+        return found
 
     def _is_alias(self, op: ir.Operation) -> bool:
         """Whether a transpose, as views always, is another name of a value."""
@@ -228,7 +233,7 @@ class Fusion:
         self, op: ir.Operation, fusions: frozenset[int], seen: dict[ir.Value, set[int]]
     ) -> Iterator[frozenset[int]]:
         """`inputs` per operand; `seen` are the kernels that read a value already."""
-        window = _Kind.of(op.name).window
+        window = self._kind(op.name).window
         for i, value in enumerate(op.operands):
             root = self._source(op, value) if self._bare else self._roots.get(value, value)
             if root not in self._written and not isinstance(root, ir.BlockArgument):
