@@ -69,6 +69,7 @@ class JointSearch:
         self._changes_known: dict[frozenset[int], Solution] = {}
         """The same with those near a change."""
         self._chosen_known: dict[frozenset[int], tuple[list[np.ndarray], frozenset[int]]] = {}
+        """What is open with them, and used."""
         classes: dict[int, list[int]] = {}
         for i, n in enumerate(self._nodes):
             classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
@@ -79,12 +80,11 @@ class JointSearch:
         """The alternatives that are taken, by number."""
         start = self._solved(self.rewritten)
         found, near = self._climb(cutoff)
-        if found:
-            # Better layouts may have been found on the way, which the program as it is could have as well.
-            start = min(start, self._around(near, found, frozenset(), found), key=lambda s: s.cost)
-            self._known[frozenset()] = start
+        # Better layouts may have been found on the way, which the program as it is could have as well.
+        start = min(start, self._around(near, found, frozenset(), found), key=lambda s: s.cost)
+        self._known[frozenset()] = start
         # To look for the layouts far from the changes again would save little more.
-        if near.cost < min((1 - WORTH[effort]) * start.cost, cutoff):
+        if found and near.cost < min((1 - WORTH[effort]) * start.cost, cutoff):
             self.rewritten = self._used(found)
         elif not self._nodes_at_most:
             self.solution = replace(start, bound=0.0)

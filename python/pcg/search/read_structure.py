@@ -200,7 +200,7 @@ class StructureReader:
                 self.spans.define(key, size, frozenset({of}))
             return
         # Gathered are values in memory; what is computed on the way is not, and there may be thousands of steps.
-        backing |= {of_operand((node, i)) for i, of_one in enumerate(sources) if len(of_one) == 1}
+        backing |= {of_operand((node, i)) for i, keys in enumerate(sources) if len(keys) == 1}
         own = None if CostModel.in_place(op.name) else size
         self.spans.back(of, backing, own)
         if key != of:
