@@ -19,7 +19,7 @@ from pcg.ir.walk import walk
 from pcg.passes.pipeline import Pipeline
 from pcg.rewrite.substitutions.apply import ApplySubstitutions
 from pcg.rewrite.substitutions.emit import emit_destination
-from pcg.rewrite.substitutions.match import Match, exact
+from pcg.rewrite.substitutions.match import Match, Rules, exact, matches
 from pcg.rewrite.substitutions.view import View
 from pcg.substitute.library import for_programs, known
 from pcg.substitute.pattern import Hole, Pattern
@@ -256,6 +256,9 @@ FORMS: dict[str, dict[str, Form]] = {
     "subtract-from-table": {
         "plain": Form(lambda t, i, g: t - rows(T, i, g), (T, I, (4, 3)), ("subtract",)),
         "negated": Form(lambda t, i, g: t + lax.neg(rows(T, i, g)), (T, I, (4, 3)), ("add",)),
+        "negated, reshaped": Form(
+            lambda t, i, g: t + lax.neg(rows(TH, i, g).reshape(5, 6)), ((5, 6), I, (4, 2, 3)), ("add",)
+        ),
         "negated first": Form(lambda t, i, g: lax.neg(rows(T, i, g)) + t, (T, I, (4, 3)), ("add",)),
         "bag, heads": Form(lambda t, i, g: t - rows(TH, i, g), (TH, I2, (4, 2, 2, 3)), ("subtract",)),
         "reshaped": Form(lambda t, i, g: t - rows(TH, i, g).reshape(5, 6), ((5, 6), I, (4, 2, 3)), ("subtract",)),
@@ -327,6 +330,19 @@ def test_the_program_computes_the_same(rule: str, form: str):
         assert after["dot_general"] - before["dot_general"] == PRODUCTS.get(rule, 0)
     assert after["scatter"] == before["scatter"]
     assert_same(evaluated(module, values), want, of, str(module), exact=rule in EXACT)
+
+
+@pytest.mark.parametrize(("rule", "form"), ALL)
+def test_a_rule_is_tried_where_it_matches(rule: str, form: str):
+    module = program(FORMS[rule][form].step, FORMS[rule][form].shapes)
+    rules, found = Rules(for_programs()), set()
+    with module.context:
+        for op in walk(module.operation):
+            for schema in for_programs():
+                if next(matches(schema, op), None) is not None:
+                    assert schema in rules.of(op)
+                    found.add(schema.name)
+    assert rule in found
 
 
 @pytest.mark.parametrize("of", ["f64", "bf16"])
