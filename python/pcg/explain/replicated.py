@@ -69,7 +69,7 @@ class Costs:
 
     @cached_property
     def works(self) -> WorkReader:
-        """What says what an op does; mostly no op is replicated, and nobody asks."""
+        """What says what an op does; read where the first one is replicated."""
         return WorkReader(Fusion(self.func))
 
 

@@ -109,10 +109,6 @@ class Fusion:
         """The kernels that `op` is computed in, by numbers of their last ops; none for other names of a value."""
         return self._fusions.get(op, frozenset())
 
-    def writes(self, op: ir.Operation, result: int) -> int:
-        """Whether that result is written to memory."""
-        return int(op.results[result] in self._written)
-
     def is_written(self, result: ir.Value) -> bool:
         """Whether a result is written to memory."""
         return result in self._written
@@ -128,7 +124,7 @@ class Fusion:
                 return ()
             return op.operands[:1] if traits.has(name, Trait.IN_PLACE) else None
         operands = list(op.operands)
-        return None if not operands or len(op.results) != 1 or self.writes(op, 0) else operands
+        return None if not operands or len(op.results) != 1 or self.is_written(op.results[0]) else operands
 
     # -- which fusion --------------------------------------------------------------------------
 
@@ -208,10 +204,10 @@ class Fusion:
         into: set[int] = set()
         block = op.block
         for reader in self._readers(result):
-            if self._bare and op.name == "stablehlo.transpose" and self._orderless(reader):
+            if op.name == "stablehlo.transpose" and self._orderless(reader):
                 continue
             theirs = self._joined.get(reader)
-            if theirs is None or reader.block != block or (self._bare and self._refuses(reader, op)):
+            if theirs is None or reader.block != block or self._refuses(reader, op):
                 into.clear()
                 break
             into |= theirs
@@ -222,6 +218,8 @@ class Fusion:
 
     def _refuses(self, reader: ir.Operation, op: ir.Operation) -> bool:
         """Whether a bare reduction, or the product in one, computes nothing else."""
+        if not self._bare:
+            return False
         if reader.name == "stablehlo.reduce" and op.name == "stablehlo.multiply" and len(list(op.results[0].uses)) == 1:
             self._closed.add(op)
             return False
@@ -235,7 +233,7 @@ class Fusion:
         """`inputs` per operand; `seen` are the kernels that read a value already."""
         window = self._kind(op.name).window
         for i, value in enumerate(op.operands):
-            root = self._source(op, value) if self._bare else self._roots.get(value, value)
+            root = self._source(op, value)
             if root not in self._written and not isinstance(root, ir.BlockArgument):
                 yield _NONE
             elif window and i == 0:

@@ -78,11 +78,11 @@ class Joint:
         """Which choices are open where nothing is used that a program can do without."""
         for c in self.optional:
             self._idle[c] = self._in_states(c, _NONE)
-        self._reads: dict[tuple[int, int], list[int]] = {}
+        self._reads: dict[tuple[int, int], set[int]] = {}
         """The classes among `optional` that a class reads; where it chooses an operand, those that it reads for it."""
-        for src, dst, operand in self.quotient.reads():
-            if src in self.optional and src != dst:
-                self._reads.setdefault((dst, operand if dst in self._choosing else 0), []).append(src)
+        for e in q.graph.edges:
+            if (src := class_of[e.src]) in self.optional and src != (dst := class_of[e.dst]):
+                self._reads.setdefault((dst, e.index if dst in self._choosing else 0), set()).add(src)
         fixed = self._choosing | self.optional
         self._needed = [src for (c, _), read in self._reads.items() if c not in fixed for src in read]
         """Those that are needed whatever is chosen."""

@@ -118,10 +118,6 @@ class Quotient:
         for both, (e, times) in zip(ports, edges.items(), strict=True):
             yield e, costs.between(*both, e.shape, e.itemsize, e.timing, times)
 
-    def reads(self) -> Iterator[tuple[int, int, int]]:
-        """Of every edge between classes the class that is read, the one that reads it, and the operand."""
-        return ((e.src, e.dst, e.operand) for e in self._edges())
-
     def completed(self, known: Mapping[int, int]) -> list[int]:
         """A plan with the choices of classes that are `known`; the others are chosen as well as possible around them.
 

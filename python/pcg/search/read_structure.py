@@ -188,7 +188,7 @@ class StructureReader:
         # Whether the kernel that ends with it needs elements of what it reads for those elsewhere in the result.
         elsewhere = in_kernel and traits.has(op.name, Trait.NONLOCAL)
         elsewhere = elsewhere or not self._nonlocal.isdisjoint(operands)
-        if elsewhere and not self.reader.fusion.writes(op, 0):
+        if elsewhere and not self.reader.fusion.is_written(op.results[0]):
             self._nonlocal.add(result)
         shape, itemsize, _ = self.reader.describe(result)
         size = math.prod(shape) * itemsize

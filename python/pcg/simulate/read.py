@@ -108,7 +108,7 @@ class TaskReader:
         if not numbers:
             return
         name, work = op.name, self._work(op)
-        written = [n for i, n in enumerate(work.writes) if self.fusion.writes(op, i)]
+        written = [n for n, r in zip(work.writes, op.results, strict=True) if self.fusion.is_written(r)]
         order = Reordering() if name != "stablehlo.transpose" else self._transposed(op, scope)
         for n in numbers:
             kernel = kernels.get(n)

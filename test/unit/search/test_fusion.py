@@ -31,7 +31,7 @@ def traffic(body: str, returned: str, results: int = 1, **options: bool) -> dict
             name = name if name not in found else f"{name}{len(found)}"
             found[name] = (
                 [fusion.reads(op, i) for i in range(len(op.operands))],
-                [fusion.writes(op, i) for i in range(len(op.results))],
+                [fusion.is_written(r) for r in op.results],
             )
     return found
 
