@@ -37,7 +37,11 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
+from pcg.solve import beside
 from support.raycluster import ray_cluster  # noqa: F401
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    beside.forbid()  # it is one of as many processes as there are cores
 
 # Nothing is wrong with an example that takes long where others use the processor, or compiles what the next ones use.
 settings.register_profile("pcg", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.driver import memory, plan_ir, rewrites
 from pcg.driver.compilation import Compilation
 from pcg.driver.cost import cost_of
-from pcg.driver.decide import Options, decide, run, select, strategy_of
+from pcg.driver.decide import Options, chooser, decide, run, select, strategy_of
 from pcg.driver.module_program import entry_function, module_program
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
@@ -34,7 +34,8 @@ from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.passes.pipeline import uncollected
-from pcg.planning import rewritten
+from pcg.planning import ahead, rewritten
+from pcg.planning.search import Search
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
@@ -65,6 +66,8 @@ def compile_program(
     module = load_module(program.source, context, program.path or "<program>")
     seconds["load"] = time.perf_counter() - start
     declare_mesh(module, mesh)
+    if options.searches_ahead:
+        ahead.expect(module.operation)
     run(module, pipelines.prepare(options.settings), remarks, seconds)
     check_mesh(module, mesh)
     modules = {"stablehlo": clone_module(module)}
@@ -86,10 +89,14 @@ def compile_program(
         run(module, options.refinement(), remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
         strategy = strategy_of(module, options)
-        run(module, rewrites.of_search(strategy, options.search, options.machine), remarks, seconds)
-        search = {k: v for k, v in options.search.items() if k not in rewrites.OPTIONS}
+        deciding = dataclasses.replace(
+            options, search={k: v for k, v in options.search.items() if k not in rewrites.OPTIONS}
+        )
+        search = chooser(strategy, deciding, on_cpu) if strategy == "search" and options.searches_ahead else None
+        assert search is None or isinstance(search, Search)
+        run(module, rewrites.of_search(strategy, options.search, options.machine, search), remarks, seconds)
         own = _reshards(module)
-        report = decide(module, dataclasses.replace(options, search=search), remarks, seconds, on_cpu, program.donated)
+        report = decide(module, deciding, remarks, seconds, on_cpu, program.donated, search)
         applied_rules = rewritten.applied_rules(module.operation)
         substitutions = rewritten.forget(module.operation)
         if passes := rewrites.of_decisions(substitutions, memory.decisions(module)):

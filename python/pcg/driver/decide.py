@@ -64,6 +64,12 @@ class Options:
         """What all passes of a pipeline are made with."""
         return Settings(self.machine)
 
+    @property
+    def searches_ahead(self) -> bool:
+        """Whether the search may begin while rewrites of the program are looked for, in another process."""
+        alone = self.search.get("jobs", 0) == 1 or self.machine.cluster is not None
+        return self.strategy in ("auto", "search") and bool(self.search.get("substitutions", True)) and not alone
+
     def refinement(self) -> list[Pass]:
         """What refines mesh axes, as far as the user wants, else as the pipelines do."""
         return pipelines.refine(self.refine)
@@ -83,15 +89,31 @@ def run(
 
 def decide(
     module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float],
-    on_cpu: bool = False, donated: Collection[int] = (),
+    on_cpu: bool = False, donated: Collection[int] = (), search: Pass | None = None,
 ) -> Any:  # fmt: skip
+    """Let the strategy decide the layouts; `search` is the pass that does, if it is made already."""
     strategy = strategy_of(module, options)
     if strategy == "select":
         return select(module, options, remarks, seconds, on_cpu, donated)
-    # The choice of the mesh has several candidates, what follows has one.
-    options = dataclasses.replace(options, search={k: v for k, v in options.search.items() if k != "jobs"})
     if strategy in BASELINES:
-        return _propagate_baseline(module, strategy, options, remarks, seconds)
+        return _propagate_baseline(module, strategy, _of_one(options), remarks, seconds)
+    chosen = search or chooser(strategy, options, on_cpu)
+    run(module, [chosen], remarks, seconds)
+    return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
+
+
+def _of_one(options: Options) -> Options:
+    """The options of what has one candidate; the choice of the mesh, which comes before, has several."""
+    return dataclasses.replace(options, search={k: v for k, v in options.search.items() if k != "jobs"})
+
+
+def chooser(strategy: str, options: Options, on_cpu: bool) -> Pass:
+    """The pass that decides the layouts, of a strategy that is neither "select" nor a baseline.
+
+    Raises:
+      ValueError: it has no such option.
+    """
+    options = _of_one(options)
     name = "pcg-search" if strategy in ("search", "unity") else "dist-propagate"
     cls = lookup(name)
     assert cls is not None
@@ -108,8 +130,7 @@ def decide(
             setattr(chosen, key, value)
         elif key not in _CHECKED_LATER:
             raise _unknown(key, name, known)
-    run(module, [chosen], remarks, seconds)
-    return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
+    return chosen
 
 
 def strategy_of(module: ir.Module, options: Options) -> str:

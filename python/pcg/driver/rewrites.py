@@ -12,6 +12,7 @@ from pcg.ir.errors import PcgError
 from pcg.machine import Machine
 from pcg.passes.base import Pass
 from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.planning.search import Search
 from pcg.rewrite.substitutions.apply import rules_for
 
 #: Strategies that rewrite programs by rules: those that search.
@@ -43,8 +44,11 @@ def of_decisions(substitutions: str, saved: Mapping[str, float]) -> list[Pass]:
     return [*found, *memory.rewrites(saved)]
 
 
-def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> list[Pass]:
-    """The pass that rewrites a program before a strategy decides its layouts.
+def of_search(
+    strategy: str, options: Mapping[str, Any], machine: Machine, search: Search | None = None
+) -> list[Pass]:  # fmt: skip
+    """The pass that rewrites a program before a strategy decides its layouts; `search` is what then does, if one is to
+    begin meanwhile.
 
     Raises:
       ValueError: an option of it is given to another strategy.
@@ -54,7 +58,7 @@ def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> li
         own["rules"] = tuple(own["rules"].split(","))
     if strategy in _SEARCHES:
         effort = {"effort": options["effort"]} if "effort" in options else {}
-        return [SubstitutePass(machine=machine, keep_original=strategy == "select", **own, **effort)]
+        return [SubstitutePass(machine=machine, keep_original=strategy == "select", search=search, **own, **effort)]
     if own and own != {"substitutions": False}:
         raise ValueError(f"option {next(iter(own))!r} is for strategies {', '.join(_SEARCHES)}, not {strategy!r}")
     return []

@@ -1,7 +1,8 @@
-"""A transformation before its turn, in a copy of this process, in case the program is still the same when it comes."""
+"""A transformation before its turn, beside the work before it, in case the program is still the same when it comes."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,24 +10,48 @@ from typing import Generic, TypeVar
 from torch_mlir import ir
 
 from pcg.ir.clone import take_contents
+from pcg.ir.context import make_context
 from pcg.ir.transformation import Transformation
+from pcg.ir.walk import walk
 from pcg.planning.written import Written
-from pcg.solve import beside
+from pcg.rules.registry import registered
+from pcg.solve import beside, other_process
 from pcg.solve.beside import Beside
+from pcg.solve.other_process import OtherProcess
 
 T = TypeVar("T", bound=Transformation)
+#: Ops of a program for which a transformation begins before its turn.  A choice: a copy of the process takes 10 ms, to
+#: have its plan back some microseconds per op.
+_LARGE = 500
+
+
+def is_large(module: ir.Operation) -> bool:
+    """Whether it pays to begin with a program before its turn."""
+    return sum(1 for _ in walk(module)) >= _LARGE
+
+
+def expect(module: ir.Operation) -> None:
+    """Have the process ready that `Ahead` would take for a program, where it cannot have a copy of this one."""
+    if not beside.is_copied() and is_large(module):
+        other_process.start("pcg.planning.search")
 
 
 class Ahead(Generic[T]):
-    """What a transformation makes of a program, found beside what comes before it; nothing where there cannot be a copy
-    of this process (`Beside`).
+    """What a transformation makes of a program, found beside what comes before it; nothing where there is no other
+    core.
 
-    The copy has the program as it is, with the order in which values list their readers, and so has what it sends back:
-    nothing depends on where it was found.
+    It is found in a copy of this process (`Beside`), or in another one where there cannot be a copy (`OtherProcess`).
+    What that is sent and sends back is the program as it is, with the order in which values list their readers: nothing
+    depends on where it was found.
     """
 
     def __init__(self, transformation: T, module: ir.Operation) -> None:
-        self._beside = Beside(lambda: _done(transformation, module))
+        self._elsewhere: Beside[_Found[T]] | OtherProcess[_Found[T]]
+        if beside.is_copied():
+            self._elsewhere = Beside(lambda: _done(transformation, module))
+        else:
+            lenient = module.context.allow_unregistered_dialects
+            self._elsewhere = OtherProcess(_parsed_and_done, transformation, Written(module), lenient)
 
     def into(self, module: ir.Operation, ended: Callable[[], bool]) -> T | None:
         """Make `module` what was found, and return the transformation that found it.
@@ -34,7 +59,7 @@ class Ahead(Generic[T]):
         None, and nothing is changed, where nothing was found, where `module` is not the program any more that it was
         found for, or where `ended` says so before it is found.
         """
-        found = self._beside.found(ended)
+        found = self._elsewhere.found(ended)
         if found is None:
             return None
         program, written, transformation = found
@@ -46,17 +71,32 @@ class Ahead(Generic[T]):
 
     def abandon(self) -> None:
         """End it: nobody wants what it finds."""
-        self._beside.abandon()
+        self._elsewhere.abandon()
 
 
-def _done(transformation: T, module: ir.Operation) -> tuple[str, Written, T]:
-    """In the copy of the process, which makes no others, so that there are no more of them than cores."""
+#: What the program was, what it is made, and the transformation that did.
+_Found = tuple[str, Written, T]
+
+
+def _done(transformation: T, module: ir.Operation) -> _Found[T]:
+    """In another process, which makes no others, so that there are no more of them than cores."""
     beside.forbid()
     program = _key(module)
     transformation.run(module)
     return program, Written(module), transformation
 
 
+def _parsed_and_done(transformation: T, program: Written, lenient: bool) -> _Found[T]:
+    """The same, for a program that comes from elsewhere."""
+    gc.disable()  # as passes do
+    try:
+        with make_context(allow_unregistered=lenient) as context, ir.Location.unknown():
+            return _done(transformation, program.module(context))
+    finally:
+        gc.enable()
+
+
 def _key(module: ir.Operation) -> str:
+    """What has to be the same: the program, and the ops that have rules, which somebody may have added some to."""
     text = module.get_asm(print_generic_op_form=True, assume_verified=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(" ".join([*sorted(registered()), text]).encode()).hexdigest()

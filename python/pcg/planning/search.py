@@ -114,7 +114,7 @@ class Search(Transformation):
         return {**super().__getstate__(), "built": None, "shared": None, "_ahead": None}
 
     def begin(self, module: ir.Operation) -> None:
-        """Begin in a copy of this process, if there can be one: a `run` on the same program takes what that finds.
+        """Begin on another core, if there is one: a `run` on the same program takes what is found there.
 
         Not with a time limit, which what comes before `run` does not count for, and only a search that Ctrl-C ends with
         a plan.

@@ -19,6 +19,7 @@ from pcg.ir.walk import entry_of, walk
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.planning import rewritten
+from pcg.planning.ahead import is_large
 from pcg.planning.backtrack import Backtracking
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import WORTH, JointSearch
@@ -44,9 +45,6 @@ _AXES = 2
 #: Share of a step, by the costs of the program with all alternatives, that a rule has to save to be used unseen.
 #: Measured: XDL on 8 V100s takes 476.8 us by them, 473.3 by those of the program that is left; DLRM 12.49 and 12.44 ms.
 _DOUBTFUL = 0.02
-#: Ops of a program for which the search that follows begins meanwhile.  A choice: a copy of the process takes 10 ms, to
-#: have its plan back some microseconds per op.
-_LARGE = 500
 
 
 @dataclass
@@ -86,7 +84,7 @@ class Substitute(Transformation):
         if self.algorithm == "unity":
             self._backtrack(module, rules)
             return
-        if self.search is not None and self.machine.cluster is None and sum(1 for _ in walk(module)) >= _LARGE:
+        if self.search is not None and self.machine.cluster is None and is_large(module):
             self.search.begin(module)
         worthwhile = False
         try:

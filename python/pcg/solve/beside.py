@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 _allowed = True
 #: Seconds between two looks whether to go on waiting.  A choice.
-_POLLED = 0.05
+POLLED = 0.05
 
 
 def forbid() -> None:
@@ -59,15 +59,25 @@ def without_ctrl_c() -> Iterator[None]:
             handler(*came[0])
 
 
+def is_spare() -> bool:
+    """Whether there is a core for work beside that of this process."""
+    return _allowed and _cores() > 1
+
+
+def is_copied() -> bool:
+    """Whether there can be a copy of this process: not in one with other software's threads, as jax has, whose locks a
+    copy would find as they are."""
+    return is_spare() and "jaxlib" not in sys.modules and hasattr(os, "fork")
+
+
 class Beside(Generic[R]):
-    """Work that is done in a copy of this process, or here when its result is needed: where it is not `long`, where
-    there is one core, and in a process with other software's threads, as jax has, whose locks a copy would find as they
-    are."""
+    """Work that is done in a copy of this process, or here when its result is needed: where it is not `long`, or there
+    cannot be a copy."""
 
     def __init__(self, work: Callable[[], R], long: bool = True) -> None:
         self._work = work
         self._results: Connection | None = None
-        if long and _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
+        if long and is_copied():
             import multiprocessing  # only where a copy is made
 
             context = multiprocessing.get_context("fork")
@@ -97,7 +107,7 @@ class Beside(Generic[R]):
         if self._results is None:
             return None
         try:
-            while not self._results.poll(_POLLED):
+            while not self._results.poll(POLLED):
                 if ended():
                     return None
             found: R = self._results.recv()

@@ -1,4 +1,7 @@
-"""A search that begins while substitutions are looked for finds what it would find afterwards."""
+"""A search that begins while substitutions are looked for finds what it would find afterwards.
+
+In a copy of the process, and, as where jax is loaded, in another process.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import ahead, search, substitute
-substitute._LARGE = 0
+ahead._LARGE = 0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 counted = []
 optimize = search.optimize
@@ -41,41 +44,56 @@ def planned():
 """
 
 
+#: So it is not copied.
+WITH_JAX = "sys.modules['jaxlib'] = sys"
+
+
 def lines_of(code: str) -> list[str]:
     return withoutjax.lines_of(code, SETUP)
 
 
-def test_the_plan_is_that_of_a_search_afterwards_with_all_that_is_said_of_it() -> None:
-    code = """
+@pytest.mark.parametrize("before", ["", WITH_JAX], ids=["copy", "other process"])
+def test_the_plan_is_that_of_a_search_afterwards_with_all_that_is_said_of_it(before: str) -> None:
+    code = f"""
+        {before}
         def said(found):
             return [(str(where), text) for where, text in found.remarks], found.statistics, found.outcome
         with_it, found, passes = planned()
-        print("jaxlib" in sys.modules, len(counted), found._ahead)
+        print(beside.is_copied(), len(counted), found._ahead)
         # An alternative was looked at, and is not taken.
         print(*(sorted(p.statistics.items()) for p in passes if isinstance(p, SubstitutePass)))
-        substitute._LARGE = 1 << 30
+        ahead._LARGE = 1 << 30
         without, later, _ = planned()
         print(len(counted), with_it == without, said(found)[:2] == said(later)[:2], found.progress)
         same = [getattr(found.outcome, n) == getattr(later.outcome, n) for n in ("choice", "seconds", "bound", "peak_bytes")]
         print(*same, *(a.name == b.name for a, b in zip(found.outcome.alternatives, later.outcome.alternatives, strict=True)))
     """
     first, alternatives, second, outcome = lines_of(code)
-    assert first == "False 0 None", "the search was in the copy"
+    assert first == f"{not before} 0 None", "the search was elsewhere"
     assert alternatives == "[('alternatives', 1)]"
     assert second == "1 True True False" and set(outcome.split()) == {"True"}
 
 
 @pytest.mark.parametrize(
-    "end", ["beside._cores = lambda: 1", "ahead._key = lambda module: str(os.getpid())", "raise_there()"]
-)
+    "end",
+    ["beside._cores = lambda: 1", "ahead._key = lambda module: str(os.getpid())", "raise_there()",
+     f"{WITH_JAX}; beside._cores = lambda: 1", f"{WITH_JAX}; ahead._key = lambda module: str(os.getpid())",
+     f"{WITH_JAX}; add_a_rule()", f"{WITH_JAX}; fails()"],
+)  # fmt: skip
 def test_where_nothing_is_found_it_is_searched_for(end: str) -> None:
-    """Where there is one core, where the program has changed, where the copy of the process fails."""
+    """Where there is one core, where the program or the rules have changed, where the other process fails."""
     code = f"""
         def raise_there():
             there = search.optimize
             def raises(*args, **options):
                 return there(*args, **options) if os.getpid() == here else os._exit(3)
             search.optimize = raises
+        def add_a_rule():
+            from pcg.rules import registry
+            registry.registered()
+            registry.rule("ours.op", traits=registry.op_traits.of("stablehlo.add"))(None)
+        def fails():
+            ahead._parsed_and_done = os._exit  # what is sent is its name
         {end}
         planned()
         print(counted == [here])

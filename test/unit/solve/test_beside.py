@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcg.solve import beside
 from pcg.solve.beside import Beside
 from support import withoutjax
 
@@ -98,9 +99,12 @@ def test_where_no_copy_is_made_it_is_done_when_asked_for(why: str) -> None:
     assert lines_of(code) == ["asked", "done", "True"]
 
 
-def test_in_a_process_with_jax_nothing_is_copied() -> None:
+def test_in_a_process_with_jax_nothing_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     import jax  # noqa: F401
 
+    monkeypatch.setattr(beside, "_allowed", True)
+    monkeypatch.setattr(beside, "_cores", lambda: 2)
+    assert beside.is_spare() and not beside.is_copied()
     assert Beside(lambda: 1)._results is None
 
 
