@@ -56,7 +56,7 @@ class Workers:
         self.workspace = Workspace(module)
         self.ops = sum(1 for _ in walk(module))
         """How many ops the program has."""
-        self._jobs = 1 if self.ops < _LARGE else _available(jobs)
+        self._jobs = _available(jobs) if self.ops >= _LARGE and beside.can_start() else 1
         self._pending: list[Pending] = []
         self._starting = False
         self._program = b"", b""

@@ -59,9 +59,15 @@ def without_ctrl_c() -> Iterator[None]:
             handler(*came[0])
 
 
+def can_start() -> bool:
+    """Whether this process may start others: multiprocessing's daemons, as those of its pools, may not."""
+    processes = sys.modules.get("multiprocessing.process")  # a daemon has it
+    return processes is None or not processes.current_process().daemon
+
+
 def is_spare() -> bool:
     """Whether there is a core for work beside that of this process."""
-    return _allowed and _cores() > 1
+    return _allowed and _cores() > 1 and can_start()
 
 
 def is_copied() -> bool:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from multiprocessing.resource_tracker import ensure_running
 from typing import Any, TypeVar
 
-from pcg.solve.beside import without_ctrl_c
+from pcg.solve.beside import can_start, without_ctrl_c
 
 R = TypeVar("R")
 Task = TypeVar("Task")
@@ -24,8 +24,9 @@ def submit(executor: Any, function: Callable[..., R], *arguments: object) -> Fut
 
 
 def each(function: Callable[[Task], R], tasks: Iterable[Task], jobs: int) -> Iterator[R]:
-    """What a function returns for each task, in order, from `jobs` processes; from this one if that is 1."""
-    if jobs == 1:
+    """What a function returns for each task, in order, from `jobs` processes; from this one if that is 1, or if it may
+    start none."""
+    if jobs == 1 or not can_start():
         yield from map(function, tasks)
         return
     from loky import get_reusable_executor
