@@ -28,6 +28,9 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(beside, "_cores", lambda: 2)
     monkeypatch.setattr(ahead, "_LARGE", 0)
     monkeypatch.setattr(other_process.OtherProcess, "found", looking)
+    other_process.start("pcg.planning.search")
+    assert other_process._started is not None
+    other_process._started.result()  # nobody waits for its start
     return found
 
 

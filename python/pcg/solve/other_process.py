@@ -1,14 +1,17 @@
 """A part of the work in another process, where there can be no copy of this one: it is sent what it needs.
 
 The process is one of loky (https://loky.readthedocs.io), which takes half a second to start and stays for what comes
-next, for as long as `pool.IDLE` says.
+next, for as long as `pool.IDLE` says.  Nobody waits for its start: where that has not come about, as on a machine that
+is very busy, the work is done by who wants it.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, TimeoutError
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +20,10 @@ from pcg.solve import beside, pool
 R = TypeVar("R")
 
 _executor: Any = None
+_started: Future[Any] | None = None
+"""What the process does first."""
+_lock = threading.RLock()
+"""Of both."""
 
 
 def start(module: str) -> None:
@@ -39,6 +46,8 @@ class OtherProcess(Generic[R]):
         """
         future = self._future
         try:
+            if _started is None or not _started.done():
+                return None
             while future is not None and not ended():
                 try:
                     failed = future.exception(beside.POLLED)
@@ -58,29 +67,32 @@ class OtherProcess(Generic[R]):
 
 def _submit(function: Callable[..., R], *arguments: object) -> Future[R] | None:
     """None where there is no process, as where memory is short."""
-    for _ in range(2):
-        try:
-            return pool.submit(_running(), function, *arguments)
-        except BrokenProcessPool:  # the process was killed
-            _end()
-        except (OSError, RuntimeError):  # RuntimeError: Python is about to end
-            break
+    with _lock:
+        for _ in range(2):
+            try:
+                return pool.submit(_running(), function, *arguments)
+            except BrokenProcessPool:  # the process was killed
+                _end()
+            except (OSError, RuntimeError):  # RuntimeError: Python is about to end
+                break
     return None
 
 
 def _running() -> Any:
     """The executor of the process."""
-    global _executor
+    global _executor, _started
     if _executor is None:
         from loky import ProcessPoolExecutor
 
         _executor = ProcessPoolExecutor(max_workers=1, timeout=pool.IDLE, initializer=beside.forbid)
+        _started = pool.submit(_executor, os.getpid)
     return _executor
 
 
 def _end() -> None:
     """End the process, whatever it does; the next work starts another one."""
-    global _executor
-    executor, _executor = _executor, None
+    global _executor, _started
+    with _lock:
+        executor, _executor, _started = _executor, None, None
     if executor is not None:
         executor.shutdown(wait=False, kill_workers=True)

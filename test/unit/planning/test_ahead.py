@@ -22,6 +22,7 @@ from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import ahead, search, substitute
+from pcg.solve import other_process
 ahead._LARGE = 0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 counted = []
@@ -45,7 +46,7 @@ def planned():
 
 
 #: So it is not copied.
-WITH_JAX = "sys.modules['jaxlib'] = sys"
+WITH_JAX = "sys.modules['jaxlib'] = sys; other_process.start('pcg'); other_process._started.result()"
 
 
 def lines_of(code: str) -> list[str]:

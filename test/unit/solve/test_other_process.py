@@ -10,7 +10,14 @@ from support import withoutjax
 SETUP = """
 import operator, time
 from pcg.solve import other_process
-from pcg.solve.other_process import OtherProcess, start
+from pcg.solve.other_process import start
+
+def OtherProcess(function, *arguments):
+    "When the process is there, for whose start nobody waits."
+    work = other_process.OtherProcess(function, *arguments)
+    if other_process._started is not None:
+        other_process._started.result()
+    return work
 """
 
 
@@ -48,6 +55,16 @@ def test_without_a_core_nothing_is_started(why: str) -> None:
         print(OtherProcess(os.getpid).found(), other_process._executor)
     """
     assert lines_of(code) == ["None None"]
+
+
+def test_nobody_waits_for_its_start() -> None:
+    code = """
+        from concurrent.futures import Future
+        work = OtherProcess(time.sleep, 3600)
+        other_process._started = Future()
+        print(work.found(), OtherProcess(operator.neg, 1).found())
+    """
+    assert lines_of(code) == ["None -1"]
 
 
 def test_what_nobody_waits_for_is_ended() -> None:
