@@ -117,7 +117,7 @@ def test_a_plan_with_copies_of_the_process_is_the_one_without(tmp_path):
     texts = []
     for cores in (1, 2):
         code = f"""
-from pcg.planning import substitute
+from pcg.planning import ahead
 from pcg.search import axis_groups, cost_matrices, terms
 from pcg.solve import beside
 from pcg.tools.pcg_opt import main
@@ -125,7 +125,7 @@ from pcg.tools.pcg_opt import main
 copies = []
 beside._cores = lambda: {cores}
 cost_matrices._MANY, terms._MANY, axis_groups._MANY, axis_groups._SHARE = 0, 0, 0, 1.0
-substitute._LARGE = 1 << 30  # else all of the search is in a copy, which makes none
+ahead._LARGE = 1 << 30  # else all of the search is in a copy, which makes none
 start = beside.Beside.__init__
 beside.Beside.__init__ = lambda self, *work: start(self, *work) or copies.append(self._results is not None)
 assert main(["--auto-parallel", "--mesh", "a=2,b=2,c=2", {str(program)!r}]) == 0
