@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from torch_mlir import ir
 
@@ -15,9 +15,11 @@ from pcg.ir.transformation import Transformation
 from pcg.ir.walk import walk
 from pcg.planning.written import Written
 from pcg.rules.registry import registered
-from pcg.solve import beside, other_process
+from pcg.solve import beside
 from pcg.solve.beside import Beside
-from pcg.solve.other_process import OtherProcess
+
+if TYPE_CHECKING:
+    from pcg.solve.other_process import OtherProcess
 
 T = TypeVar("T", bound=Transformation)
 #: Ops of a program for which a transformation begins before its turn.  A choice: a copy of the process takes 10 ms, to
@@ -33,6 +35,8 @@ def is_large(module: ir.Operation) -> bool:
 def expect(module: ir.Operation) -> None:
     """Have the process ready that `Ahead` would take for a program, where it cannot have a copy of this one."""
     if not beside.is_copied() and is_large(module):
+        from pcg.solve import other_process  # only where there is one: it imports multiprocessing
+
         other_process.start("pcg.planning.search")
 
 
@@ -50,6 +54,8 @@ class Ahead(Generic[T]):
         if beside.is_copied():
             self._elsewhere = Beside(lambda: _done(transformation, module))
         else:
+            from pcg.solve.other_process import OtherProcess
+
             lenient = module.context.allow_unregistered_dialects
             self._elsewhere = OtherProcess(_parsed_and_done, transformation, Written(module), lenient)
 
