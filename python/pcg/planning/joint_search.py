@@ -13,6 +13,7 @@ from pcg.cost import CostModel
 from pcg.rewrite.substitutions.saturate import rule_of
 from pcg.search.build import Builder
 from pcg.search.joint import Joint
+from pcg.search.joint_core import JointCore
 from pcg.search.roles import state_of
 from pcg.search.structure import Structure
 from pcg.search.table import Tables
@@ -23,14 +24,15 @@ from pcg.solve.network import widened
 #: Share of a step that substitutions have to save to be made, by effort.  A choice: half the gap that is good enough
 #: where closing it takes long, as what they save is found out by planning the program once more.
 WORTH = {"quick": 5e-3, "default": 5e-3, "proof": 1e-3}
-#: Differences of costs that are none, and how many choices are tried at most, with layouts of how many ops in all.
-#: Measured: 16,000 layouts take a second (DLRM with 26 tables on 2x4).
-_NOISE, _MOST, _LAYOUTS = 1e-6, 200, 100_000
-#: How many edges away from a changed choice layouts change with it.  Measured: 13 changes of GPT on 2x4 cost what they
-#: do with all layouts open, which takes 15 times as long; with 3 edges, three of them cost up to 0.8% more.
-#: They do only of so many per changed choice: with more, a search for DLRM with 26 tables takes three times as long and
-#: finds the same.
-_EDGES, _NEAR = 12, 150
+#: Differences of costs that are none, and how many choices are tried at most, with layouts of how many positions in
+#: all.  Measured: 12,000 take half a second (DLRM with 26 tables on 2x4).
+_NOISE, _MOST, _LAYOUTS = 1e-6, 200, 50_000
+#: How many edges away from a changed choice layouts change with it.  Measured on 2x4: 20 changes of GPT, 88 of DLRM and
+#: 56 of a transformer cost what they do with all layouts open, which takes 25, 3 and 3 times as long; so they do with
+#: 3, but choices for another DLRM are then 7% worse.
+#: They do only of so many per changed choice: with twice as many a search takes up to a quarter longer and finds the
+#: same.
+_EDGES, _NEAR = 6, 75
 #: Of programs that are compared.  Measured: plans of GPT on 2x4 and of every program tried for it cost the same as with
 #: `QUICK`, in two thirds of the time.
 _TRIED = replace(QUICK, gap=2e-2, good=2e-2, brief=True)
@@ -58,12 +60,12 @@ class JointSearch:
         node_of = {op: node for op, node in built.ops}
         self._nodes = [node_of[op] for op in alternatives]
         self._names = [rule_of(op) for op in alternatives]
-        self._joint = Joint(built.quotient(model), self._nodes)
+        self._core = JointCore(Joint(built.quotient(model), self._nodes))
         self._effort, self._nodes_at_most = EFFORTS[effort], _NODES[effort]
-        self._network = self._joint.network()
+        self._network = self._core.network
         self._ends = self._network.edges.ei, self._network.edges.ej
         self._tried = 0
-        """Layouts that were looked for in all."""
+        """Positions whose layouts were looked for in all."""
         self._known: dict[frozenset[int], Solution] = {}
         """By alternatives that are taken, with all layouts open."""
         self._changes_known: dict[frozenset[int], Solution] = {}
@@ -72,7 +74,7 @@ class JointSearch:
         """What is open with them, and used."""
         classes: dict[int, list[int]] = {}
         for i, n in enumerate(self._nodes):
-            classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
+            classes.setdefault(self._core.position(n), []).append(i)
         self._classes = [frozenset(members) for members in classes.values()]
         """Alternatives that are chosen together."""
         self._every = frozenset(range(len(alternatives)))
@@ -92,7 +94,7 @@ class JointSearch:
         # Where nothing is to be proved, layouts that are found without an ILP tell as much of what is saved.
         last = self._effort if self._nodes_at_most else replace(self._effort, small=0)
         self.solution = self._proved(self._within(self._chosen(self.rewritten)[0], last))
-        taken = self._joint.taken(self.solution.x)
+        taken = self._core.taken(self.solution.x)
         self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
 
     def __str__(self) -> str:
@@ -178,13 +180,13 @@ class JointSearch:
     ) -> Solution:
         """What `_changed` is where it is not known, but near some `alternatives`."""
         (_, used_before), (open_, used) = self._chosen(before), self._chosen(after)
-        choosing = {self._joint.quotient.class_of[self._nodes[i]] for i in alternatives}
-        changed = {c for c in choosing if c in used or c not in self._joint.optional} | (used ^ used_before)
+        choosing = {self._core.position(self._nodes[i]) for i in alternatives}
+        changed = {c for c in choosing if c in used or c not in self._core.optional} | (used ^ used_before)
         if not changed:
             return found  # what is changed nothing needs
         free, fixed = np.zeros((2, len(open_)), dtype=np.bool_)
         free[list(changed)] = True
-        fixed[list(self._joint.optional - used)] = True
+        fixed[list(self._core.optional - used)] = True
         most = len(changed) + _NEAR * len(choosing)
         for _ in range(_EDGES):
             if int(free.sum()) >= most:
@@ -220,7 +222,7 @@ class JointSearch:
         """Which choices are open with these alternatives, and the classes that are used of those that need not be."""
         if rewritten not in self._chosen_known:
             operands = {n: int(i in rewritten) for i, n in enumerate(self._nodes)}
-            self._chosen_known[rewritten] = self._joint.chosen(operands)
+            self._chosen_known[rewritten] = self._core.chosen(operands)
         return self._chosen_known[rewritten]
 
     def _within(self, open_: list[np.ndarray], effort: Effort, cutoff: float = np.inf) -> Solution:
@@ -230,9 +232,9 @@ class JointSearch:
 
     def _used(self, rewritten: frozenset[int]) -> frozenset[int]:
         """Those of them whose results something reads."""
-        used, class_of = self._chosen(rewritten)[1], self._joint.quotient.class_of
-        of_nodes = {i: class_of[self._nodes[i]] for i in rewritten}
-        return frozenset(i for i, c in of_nodes.items() if c in used or c not in self._joint.optional)
+        used = self._chosen(rewritten)[1]
+        of_nodes = {i: self._core.position(self._nodes[i]) for i in rewritten}
+        return frozenset(i for i, c in of_nodes.items() if c in used or c not in self._core.optional)
 
     def _proved(self, best: Solution) -> Solution:
         """A solution that is as good as `best` or better, with a bound on all.
@@ -265,7 +267,7 @@ class JointSearch:
     @property
     def _all(self) -> _States:
         """Everything open."""
-        return {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
+        return {c: self._core.states(self._nodes[min(c)]) for c in self._classes}
 
     def _probed(self, states: _States, found: _Best) -> _States:
         """What is left of states without those whose bounds are above the best cost; of a choice nothing if all are."""
@@ -282,7 +284,7 @@ class JointSearch:
 
     def _of(self, states: _States, effort: Effort, cutoff: float = np.inf) -> Solution:
         return self._within(
-            self._joint.open({self._nodes[i]: allowed for c, allowed in states.items() for i in c}), effort, cutoff
+            self._core.open({self._nodes[i]: allowed for c, allowed in states.items() for i in c}), effort, cutoff
         )
 
 

@@ -29,16 +29,18 @@ from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workspace import OnMesh
 from pcg.search.build import Builder
 from pcg.search.built import Built
+from pcg.search.choices import Annotated
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
 from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
 from pcg.search.quotient import Quotient
+from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
-from pcg.solve.effort import EFFORTS
+from pcg.solve.effort import EFFORTS, Effort
 from pcg.solve.network import FORBIDDEN
 from pcg.solve.stop import Stop
 
@@ -52,6 +54,26 @@ SELECTED = "pcg.selected"
 #: Share of the memory limit that a plan must need, as the search counts it, for its peak to be simulated as well.  A
 #: choice: the count and the simulation differ by less than the rest.
 _NEAR = 0.75
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """The fastest plan of a function, memory aside, and what it is a plan of."""
+
+    func: ir.Operation
+    effort: Effort
+    built: Built
+    quotient: Quotient
+    outcome: Outcome
+
+    @classmethod
+    def of(cls, func: ir.Operation, model: CostModel, effort: Effort, *, memory: bool = True) -> Fastest:
+        """That of `func` with the costs of `model`; without `memory` nobody is to ask how much the plan needs."""
+        state = state_of(func)
+        structure = StructureReader.read(func, state, Annotated(), memory=memory)
+        built = Builder(model, Tables.on(model.mesh)).build(func, state, structure)
+        quotient = built.quotient(model)
+        return cls(func, effort, built, quotient, optimize(quotient, effort=effort))
 
 
 @dataclass
@@ -108,10 +130,12 @@ class Search(Transformation):
         """Whether the fastest plan did not fit, and time was traded for memory."""
         self.exceeds = False
         """Whether what `find` found exceeds the limit: time has to be traded for memory, which `run` does."""
+        self.known: Fastest | None = None
+        """The fastest plan of a program, which a run on it need not look for."""
         self._ahead: Ahead[Search] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "built": None, "shared": None, "_ahead": None}
+        return {**super().__getstate__(), "built": None, "shared": None, "known": None, "_ahead": None}
 
     def begin(self, module: ir.Operation) -> None:
         """Begin on another core, if there is one: a `run` on the same program takes what is found there.
@@ -161,14 +185,20 @@ class Search(Transformation):
             return
         with Progress(self.progress) as progress:
             start = time.perf_counter()
-            self.built = built = self._graph(module, model, progress)
+            known = self._known(func, model) if limit is None or unlimited else None
+            self.built = built = self._graph(module, model, progress) if known is None else known.built
             build_seconds = time.perf_counter() - start
-            quotient = built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
+            if known is not None:
+                quotient = known.quotient
+            else:
+                quotient = built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
             # Ctrl-C while a candidate is searched for is for who compares candidates.
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
                 stop.why = interrupted
                 outcome = self.fastest if unlimited else None
+                if known is not None:
+                    outcome = known.outcome
                 if outcome is None:
                     outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
                     outcome.ended_by = stop.why
@@ -215,6 +245,18 @@ class Search(Transformation):
         self.outcome.ended_by = stop.why
         check_possible(on.func, self.outcome)
         self.exceeds = trades and limit is not None and self.outcome.peak_bytes > limit
+
+    def _known(self, func: ir.Operation, model: CostModel) -> Fastest | None:
+        """What is known of this very function, with these costs and this effort."""
+        known, self.known = self.known, None
+        if known is None or self.shared is not None or self.algorithm != "exact" or self.fastest is not None:
+            return None
+        same = known.func == func and known.quotient.model == model and known.effort == self._effort
+        return known if same else None
+
+    @property
+    def _effort(self) -> Effort:
+        return dataclasses.replace(EFFORTS[self.effort], brief=self.brief)
 
     @property
     def _trades(self) -> bool:
@@ -269,8 +311,7 @@ class Search(Transformation):
             if self.algorithm == "unity":
                 rules = Rules.without(self.ablation, disjoint=self.disjoint)
                 return UnityOptimizer(quotient, limit, progress, rules).run()
-            effort = dataclasses.replace(EFFORTS[self.effort], brief=self.brief)
-            return optimize(quotient, limit=limit, progress=progress, effort=effort, stop=stop)
+            return optimize(quotient, limit=limit, progress=progress, effort=self._effort, stop=stop)
         except DoesNotFit as error:
             raise error.at(func) from None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.cost import CostModel
@@ -24,17 +26,15 @@ from pcg.planning.backtrack import Backtracking
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import WORTH, JointSearch
 from pcg.planning.progress import Progress
-from pcg.planning.search import EFFORT, Search
+from pcg.planning.search import EFFORT, Fastest, Search
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract, extracted
 from pcg.rewrite.substitutions.saturate import Saturation, rule_of
-from pcg.search.build import Builder
 from pcg.search.choices import Annotated
-from pcg.search.optimize import optimize
 from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
-from pcg.search.table import Tables
+from pcg.solve.beside import Beside
 from pcg.solve.effort import EFFORTS, Effort
 from pcg.substitute.applied import THEN, applied_rules, proofs
 from pcg.substitute.schema import Schema
@@ -115,13 +115,20 @@ class Substitute(Transformation):
         search = self._search(module, func, alternatives, joint_model, rules)
         if not search.rewritten:
             return True
+        if self.search is not None:
+            self.search.abandon()  # as mostly the program does not remain what it was
         effort = EFFORTS[self.effort]
-        before = _seconds(module, model, effort)
-        if search.model is not joint_model:
-            model = search.model
-        taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
+        handed = self.search is not None and self.machine.cluster is None
+        unchanged = Beside(partial(_seconds, module, model, effort))
+        try:
+            if search.model is not joint_model:
+                model = search.model
+            taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=handed)
+            before, after = unchanged.result(), plan.outcome.seconds
+        finally:
+            unchanged.abandon()
         if after > (1 - WORTH[self.effort]) * before:
-            return True
+            return False
         saved = search.saved(taken)
         places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
         uses = Counter(name for _, name in places)
@@ -139,6 +146,8 @@ class Substitute(Transformation):
         if model.mesh != mesh:
             shardings.set_mesh(module, model.mesh)
         self.statistics["substitutions"] += len(places)
+        if self.search is not None and handed:
+            self.search.known = plan
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
         return False
@@ -205,30 +214,33 @@ class Substitute(Transformation):
 
 
 def _chosen(
-    search: JointSearch, module: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: Effort
-) -> tuple[frozenset[int], ir.Operation, float]:
-    """The alternatives that are taken, the program with them, and the seconds of its best plan.
+    search: JointSearch, module: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: Effort, *,
+    memory: bool,
+) -> tuple[frozenset[int], ir.Operation, Fastest]:  # fmt: skip
+    """The alternatives that are taken, the program with them, and its best plan; without `memory` nobody asks how much
+    the plan needs.
 
     Of rules that save little by the costs of the program with all alternatives it is found out by those of the program
     that is left, whose ops are fused otherwise, whether it is better without them.
     """
 
-    def program(taken: frozenset[int]) -> tuple[frozenset[int], ir.Operation, float]:
+    def program(taken: frozenset[int]) -> tuple[frozenset[int], ir.Operation, Fastest]:
         found = extracted(module, alternatives, taken)
-        return taken, found, _seconds(found, model, effort)
+        return taken, found, Fastest.of(entry_of(found), model, effort, memory=memory)
 
-    best = program(search.rewritten)
-    for name in search.doubtful(_DOUBTFUL):
-        others = search.without(name, search.rewritten)
-        if others and others != best[0]:
-            best = min(best, program(others), key=lambda p: p[2])
-    return best
+    without = (search.without(name, search.rewritten) for name in search.doubtful(_DOUBTFUL))
+    others = list(dict.fromkeys(o for o in without if o and o != search.rewritten))
+    seconds = Beside(
+        lambda: [_seconds(extracted(module, alternatives, o), model, effort) for o in others], long=bool(others)
+    )
+    try:
+        best = program(search.rewritten)
+        least, other = min(zip(seconds.result(), others, strict=True), key=lambda p: p[0], default=(np.inf, None))
+    finally:
+        seconds.abandon()
+    return best if other is None or least >= best[2].outcome.seconds else program(other)
 
 
 def _seconds(module: ir.Operation, model: CostModel, effort: Effort) -> float:
     """Seconds of a step of the best plan of a program, as the search adds them up."""
-    func = entry_of(module)
-    state = state_of(func)
-    structure = StructureReader.read(func, state, Annotated(), memory=False)
-    built = Builder(model, Tables.on(model.mesh)).build(func, state, structure)
-    return optimize(built.quotient(model), effort=effort).seconds
+    return Fastest.of(entry_of(module), model, effort, memory=False).outcome.seconds

@@ -66,9 +66,10 @@ class Joint:
         class_of = self.quotient.class_of
         self.optional = frozenset(class_of[n] for n in optional)
         """Classes that a program can do without."""
-        self._choosing = {class_of[n] for n in self.alternatives}
+        self.choosing = {class_of[n] for n in self.alternatives}
+        """Classes of alternatives."""
         self._choices = [
-            _choices(len(self.quotient.tables[c]), c in self._choosing, c in self.optional)
+            _choices(len(self.quotient.tables[c]), c in self.choosing, c in self.optional)
             for c in range(self.quotient.classes)
         ]
         self._every = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
@@ -82,8 +83,8 @@ class Joint:
         """The classes among `optional` that a class reads; where it chooses an operand, those that it reads for it."""
         for e in q.graph.edges:
             if (src := class_of[e.src]) in self.optional and src != (dst := class_of[e.dst]):
-                self._reads.setdefault((dst, e.index if dst in self._choosing else 0), set()).add(src)
-        fixed = self._choosing | self.optional
+                self._reads.setdefault((dst, e.index if dst in self.choosing else 0), set()).add(src)
+        fixed = self.choosing | self.optional
         self._needed = [src for (c, _), read in self._reads.items() if c not in fixed for src in read]
         """Those that are needed whatever is chosen."""
 
@@ -92,7 +93,7 @@ class Joint:
         q = self.quotient
         own = [self._own(c, seconds) for c, seconds in enumerate(q.unary())]
         links = EdgeList(list(map(len, own)))
-        changed = self._choosing | self.optional
+        changed = self.choosing | self.optional
         for e, found in q.costed_edges():
             if not {e.src, e.dst} & changed and e.src != e.dst:
                 if found is not None:
@@ -107,7 +108,7 @@ class Joint:
 
     def _own(self, c: int, seconds: np.ndarray) -> np.ndarray:
         strategy = self._choices[c].strategy
-        if c in self._choosing:
+        if c in self.choosing:
             return np.zeros(len(strategy))
         return np.where(strategy == UNUSED, 0.0, seconds[strategy]) if c in self.optional else seconds
 
@@ -122,7 +123,7 @@ class Joint:
             matrix = table[rows[a.strategy][:, None], columns[b.strategy]]
         matrix[a.strategy == UNUSED] = FORBIDDEN
         idle = b.strategy == UNUSED
-        if dst in self._choosing:
+        if dst in self.choosing:
             idle = idle | (b.operand != operand)
         matrix[:, idle] = 0.0
         return matrix
@@ -165,7 +166,7 @@ class Joint:
         """The classes among `optional` that are needed where those of alternatives take these operands."""
         found: set[int] = set()
         work = [*self._needed]
-        for c in self._choosing - self.optional:
+        for c in self.choosing - self.optional:
             work += self._reads.get((c, taken[c]), ())
         while work:
             c = work.pop()

@@ -208,6 +208,14 @@ class Network:
             unary[i] = unary[i] + e
         return Network.of_edges([_finite(u, forbidden) for u in unary], edges, unit)
 
+    def raised(self, constant: float) -> Network:
+        """This network with `constant` added to what any assignment costs; `self` where it has no variables."""
+        if not self.unary or not constant:
+            return self
+        unary = self.unary[0] + constant
+        own = np.concatenate([unary, *self.unary[1:]])
+        return Network.of_choices(own, self.edges, self.unit)
+
     def icm(self, x: Sequence[int], fixed: Collection[int] = ()) -> list[int]:
         """Iterated conditional modes (Besag 1986): improve `x` node by node until none helps, in a fixed order.
 

@@ -30,9 +30,11 @@ from pcg.passes import pipelines
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import joint_search, substitute
+from pcg.planning import search as search_module
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import applied_rules, forget
+from pcg.planning.search import Search
 from pcg.planning.substitute import Substitute
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
@@ -286,6 +288,56 @@ def test_the_same_twice(name: str) -> None:
     assert len(texts) == len(said) == 1
 
 
+def planned(
+    name: str, mesh: str, monkeypatch: pytest.MonkeyPatch, /, *, known: bool, **options: Any
+) -> tuple[str, list[str], int]:
+    """The plan of the program that is left, what the search says of it, and how often it looks for one."""
+    module, search, looks = module_of(name, mesh), Search(progress=False, **options), list[int]()
+    substituted(module, search=search if known else None)
+    with monkeypatch.context() as patched, module.context:
+        patched.setattr(search_module, "optimize", lambda *a, **k: looks.append(1) or optimize(*a, **k))
+        search.run(module.operation)
+    return str(module), [text for _, text in search.remarks], len(looks)
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_the_plan_of_the_program_that_is_left_is_looked_for_once(
+    name: str, mesh: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *found, looks = planned(name, mesh, monkeypatch, known=True)
+    *expected, others = planned(name, mesh, monkeypatch, known=False)
+    assert found == expected
+    assert (looks, others) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "looks"),
+    [
+        ({"effort": "quick"}, 1), ({"mesh": "x=8"}, 1), ({"gradient_overlap": 0.5}, 1), ({"memory_limit": 1 << 30}, 0),
+        ({"memory_limit": 1 << 30, "recompute": False, "accumulate": False}, 1), ({"algorithm": "unity"}, 0),
+    ],
+)  # fmt: skip
+def test_another_plan_is_looked_for(options: dict[str, Any], looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    *found, count = planned("update", "x=2,y=2", monkeypatch, known=True, **options)
+    *expected, _ = planned("update", "x=2,y=2", monkeypatch, known=False, **options)
+    assert found == expected and count == looks
+
+
+def test_a_plan_is_for_the_function_that_it_was_found_for() -> None:
+    module, other, search = module_of("update"), module_of("update"), Search(progress=False)
+    substituted(module, search=search)
+    assert search.known is not None
+    with other.context:
+        search.run(other.operation)
+    assert search.known is None
+    alone = Search(progress=False)
+    expected = module_of("update")
+    with expected.context:
+        alone.run(expected.operation)
+    assert str(other) == str(expected)
+
+
 def test_the_same_in_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "step.mlir"
     path.write_text(str(module_of("two tables")))
@@ -524,12 +576,15 @@ def test_the_search_finds_what_is_best(name: str, mesh: str, effort: str) -> Non
 
 
 def deep(x: Any, layers: Any, chains: Any) -> Any:
-    """Of many layers two have a chain of products, with a narrow matrix last: from the right it is less work."""
+    """Of many layers, each of which reads the last three, two have a chain of products, with a narrow matrix last: from
+    the right it is less work."""
+    last = [x, x, x]
     for i, w in enumerate(layers):
-        x = jnp.tanh(x @ w)
+        x = jnp.tanh(last[0] @ w) + last[1] * last[2]
         if i in chains:
             y, z, u = chains[i]
             x = jnp.tanh((x @ y) @ z) @ u
+        last = [x, *last[:2]]
     return x
 
 
@@ -542,8 +597,8 @@ def searched_deep(monkeypatch: pytest.MonkeyPatch, narrow: int) -> tuple[JointSe
         return solve(network, **options)
 
     monkeypatch.setattr(joint_search, "solve", counted)
-    chains = {i: (normal(64, 64), normal(64, narrow), normal(narrow, 64)) for i in (3, 116)}
-    text = jax.jit(deep).lower(normal(64, 64), [normal(64, 64)] * 120, chains).as_text()
+    chains = {i: (normal(64, 64), normal(64, narrow), normal(narrow, 64)) for i in (3, 56)}
+    text = jax.jit(deep).lower(normal(64, 64), [normal(64, 64)] * 60, chains).as_text()
     module = load_module(text, make_context(), "deep")
     with module.context, ir.Location.unknown():
         shardings.set_mesh(module.operation, Mesh.parse("x=2,y=2"))
@@ -565,7 +620,7 @@ def test_a_change_is_tried_with_layouts_far_from_it_as_they_are(monkeypatch: pyt
         open_, _ = search._chosen(alternatives)
         assert all(mask[choice] for mask, choice in zip(open_, found.x, strict=True))
         states = {n: {int(i in alternatives), UNUSED} for i, n in enumerate(search._nodes)}
-        exact = search._within(search._joint.open(states), EFFORTS["proof"])
+        exact = search._within(search._core.open(states), EFFORTS["proof"])
         assert exact.bound * (1 - NOISE) <= found.cost <= exact.cost / (1 - joint_search._TRIED.good)
 
 
@@ -582,7 +637,7 @@ def test_what_nothing_needs_is_not_tried() -> None:
         assert (changed is start) == (i not in search._used(every))
         idle += changed is start
         states = {n: {int(j != i), UNUSED} for j, n in enumerate(search._nodes)}
-        exact = search._within(search._joint.open(states), EFFORTS["proof"])
+        exact = search._within(search._core.open(states), EFFORTS["proof"])
         assert exact.bound * (1 - NOISE) <= changed.cost <= exact.cost / (1 - joint_search._TRIED.good)
     assert 0 < idle < len(every)
 
@@ -601,8 +656,8 @@ def test_better_layouts_are_not_taken_for_what_alternatives_save(monkeypatch: py
         found: Solution = within(search, open_, *args)
         if worse:
             return found
-        class_of, x = search._joint.quotient.class_of, list(found.x)
-        for c in {class_of[n + d] for n in search._nodes for d in range(-9, 1)} - search._joint.optional:
+        x = list(found.x)
+        for c in {search._core.position(n) + d for n in search._nodes for d in range(-9, 1)} - search._core.optional:
             costs = search._network.unary[c][open_[c]]
             x[c] = int(np.flatnonzero(open_[c])[np.where(costs < search._network.limit, costs, -1).argmax()])
         worse.append(search._network.cost(x) / found.cost)

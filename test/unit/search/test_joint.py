@@ -25,6 +25,7 @@ from pcg.search.build import Builder
 from pcg.search.built import Built
 from pcg.search.graph import Edge, Graph, Node
 from pcg.search.joint import UNUSED, Joint, unneeded
+from pcg.search.joint_core import JointCore
 from pcg.search.optimize import optimize
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
@@ -260,6 +261,36 @@ def test_with_what_is_taken_fixed_it_is_the_plan_of_that_program() -> None:
         assert used == program.joint.optional - program.unused(found.x)
         assert program.unused(widened(open_, chosen.x)) == program.unused(found.x)
     assert len(costs) > 3
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("mesh", ["x=4", "x=2,y=2"])
+@pytest.mark.parametrize("name", ["chain", "sums"])
+def test_every_program_costs_the_same_without_what_chooses_nothing(name: str, mesh: str, classes: bool) -> None:
+    text = chain(mesh, sized(8, 5), [(0, 3), (0, 2)])
+    module = parsed(text) if name == "chain" else saturated(declared(mesh) + SUMS)
+    program = Program.of(module, classes=classes)
+    core, costs = JointCore(program.joint), set[float]()
+    assert len(core.network.unary) < len(program.network.unary)
+    for rewritten in itertools.islice(program.subsets(), 64):
+        operands = {n: int(i in rewritten) for i, n in enumerate(program.nodes)}
+        for (masks, used), (open_, classes_used) in (
+            (core.chosen(operands), program.joint.chosen(operands)),
+            ((core.open({n: {o, UNUSED} for n, o in operands.items()}), None),
+             (program.joint.open({n: {o, UNUSED} for n, o in operands.items()}), None)),
+        ):  # fmt: skip
+            found = solve(core.network.restrict(masks), effort=PROOF)
+            expected = solve(program.network.restrict(open_), effort=PROOF)
+            x = widened(masks, found.x)
+            assert found.cost == pytest.approx(expected.cost, rel=SAME)
+            assert core.network.cost(x) == pytest.approx(expected.cost, rel=SAME)
+            assert core.taken(x) == program.joint.taken(widened(open_, expected.x))
+            if used is not None and classes_used is not None:
+                chosen = {core.position(n) for n in operands}
+                of_class = program.joint.quotient.class_of
+                assert used & chosen == {core.position(n) for n in operands if of_class[n] in classes_used}
+        costs.add(round(found.cost, 15))
+    assert len(costs) > 3 or name == "sums"
 
 
 def test_a_program_costs_the_same_beside_one_that_is_useless() -> None:
