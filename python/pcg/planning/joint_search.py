@@ -102,21 +102,26 @@ class JointSearch:
 
     def saved(self, rewritten: frozenset[int]) -> dict[str, float]:
         """By rule of these alternatives, how many seconds more a step takes without it."""
-        cost = self._solved(rewritten).cost
+        cost = self._layouts(rewritten).cost
         # The climb may find something better on its way; then the rule saves nothing.
         return {
-            name: max(0.0, self._solved(self.without(name, rewritten)).cost - cost)
-            for name in self._names_of(rewritten)
+            name: max(0.0, self._without(name, rewritten)[1].cost - cost) for name in self._names_of(rewritten)
         }
 
     def without(self, name: str, rewritten: frozenset[int]) -> frozenset[int]:
         """The best alternatives that are found among those of other rules, beginning with those of them that are
         `rewritten`."""
+        return self._used(self._without(name, rewritten)[0])
+
+    def _without(self, name: str, rewritten: frozenset[int]) -> tuple[frozenset[int], Solution]:
         others = frozenset(i for i in self._every if self._names[i] != name)
-        start = self._changed(self._solved(rewritten), rewritten, rewritten & others)
+        start = self._changed(self._layouts(rewritten), rewritten, rewritten & others)
         # That one of a rule's places is better left alone hardly matters for what another rule saves.
-        best, _ = self._climb_from(rewritten & others, start, self._of_rules(others), anew=False)
-        return self._used(best)
+        return self._climb_from(rewritten & others, start, self._of_rules(others), anew=False)
+
+    def _layouts(self, rewritten: frozenset[int]) -> Solution:
+        """The layouts that were found with these alternatives, or good ones."""
+        return self.solution if rewritten == self.rewritten else self._solved(rewritten)
 
     def doubtful(self, share: float) -> list[str]:
         """The rules that are used and save less than this share of a step, those that save least first."""

@@ -77,8 +77,10 @@ class Joint:
         """Which choices of a class are open where it may be in some states."""
         self._idle = list(self._every)
         """Which choices are open where nothing is used that a program can do without."""
+        self._used_masks = dict[int, np.ndarray]()
+        """Which choices of that are open where it is used."""
         for c in self.optional:
-            self._idle[c] = self._in_states(c, _NONE)
+            self._idle[c], self._used_masks[c] = self._in_states(c, _NONE), self._in_states(c, _ANY)
         self._reads: dict[tuple[int, int], set[int]] = {}
         """The classes among `optional` that a class reads; where it chooses an operand, those that it reads for it."""
         for e in q.graph.edges:
@@ -147,7 +149,7 @@ class Joint:
         used = self._used(taken)
         open_ = list(self._idle)
         for c in used:
-            open_[c] = self._in_states(c, _ANY)
+            open_[c] = self._used_masks[c]
         for c, operand in taken.items():
             if c in used or c not in self.optional:
                 open_[c] = self._in_states(c, _OPERANDS[operand])
