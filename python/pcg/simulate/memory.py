@@ -7,7 +7,7 @@ kernel may write over an operand after its last use; what a loop carries stays i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,7 @@ class BufferAssignment:
 
     `after[t]` are tasks that task `t` waits for because it writes over what they read; `copied[t]` are the bytes that
     it copies first; `final_copies` are bytes copied when all tasks are done, for results that are not in their buffer,
-    and `copied_results` the bytes of memory that these copies take.
+    and `copied_results` the bytes of memory that these copies take: none where they go into the memory of an argument.
     """
 
     buffer: list[int]
@@ -79,7 +79,7 @@ class _BufferAssigner:
             misplaced = self.buffer[r] != target if target is not None else r in self.argument
             if misplaced or r in seen:
                 self.out.final_copies += p.sizes[r]
-                self.out.copied_results += 0.0 if inner else p.sizes[r]
+                self.out.copied_results += p.sizes[r] if target is None else 0.0
             seen.add(r)
         self.buffer[:] = [b if b >= 0 else -1 for b in self.buffer]
         return self.out
@@ -233,17 +233,75 @@ def liveness(
     return Liveness(at, peak, at.index(peak) if at else 0, spans, within)
 
 
-def packed(found: Liveness) -> float:
-    """Bytes of one allocation with an offset for every buffer, by XLA's best fit: the largest buffer first, each in
-    the smallest gap that is free while it is alive.  At least the bytes alive at the peak.
+#: Bytes, and the events from which to which they are needed; in what runs inside a task shares of an event.
+Box = tuple[float, float, float]
+
+
+def boxes(found: Liveness, inner: Sequence[Sequence[Box]]) -> list[Box]:
+    """What a program needs that runs inside a task, in events from 0 to 1; `inner`: of what runs inside its own tasks,
+    for each of `found.inside`.
     """
-    boxes = [(size, min(s for s, _, _ in of), max(e for _, e, _ in of)) for size, of in found.spans.values() if size]
-    boxes += found.inside
-    boxes.sort(key=lambda b: (-b[0], b[1] - b[2], b[1]))
-    sizes, first, last = (np.array([b[i] for b in boxes]) for i in range(3))
-    offset = np.zeros(len(boxes))
+    own = [(size, *_alive(of)) for size, of in found.spans.values() if size]
+    return [(size, first / len(found.at), last / len(found.at)) for size, first, last in [*own, *_nested(found, inner)]]
+
+
+def packed(found: Liveness, own: Collection[int], inner: Sequence[Sequence[Box]]) -> float:
+    """Bytes that a program takes as XLA assigns them, at least those alive at the peak; `inner` as in `boxes`.
+
+    Values in `own`, the arguments and the results that take over the memory of none, have each an allocation of its own
+    from the beginning to the end.  What is needed in between goes into those of results while these are not
+    there, if it fits, and else into one allocation with an offset for every buffer, by XLA's best fit.
+    """
+    kept, rest, total = list[tuple[float, list[tuple[float, float]]]](), _nested(found, inner), 0.0
+    own = {CONSTANTS, *own}
+    for size, of in found.spans.values():
+        first, last = _alive(of)
+        if own.isdisjoint(v for _, _, v in of):
+            rest.append((size, first, last))
+            continue
+        total += size
+        if last == len(found.at):
+            kept.append((size, [(s, e) for s, e, _ in of]))
+    kept.sort(key=lambda r: r[0])
+    left = list[Box]()
+    for box in sorted(rest, key=_largest_first):
+        size, begin, end = box
+        fits = (spans for room, spans in kept if room >= size and all(e <= begin or end <= s for s, e in spans))
+        spans = next(fits, None)
+        if spans is None:
+            left.append(box)
+        else:
+            spans.append((begin, end))
+    return total + best_fit(left)
+
+
+def _alive(of: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+    """From which event to which a buffer is needed."""
+    return min(s for s, _, _ in of), max(e for _, e, _ in of)
+
+
+def _nested(found: Liveness, inner: Sequence[Sequence[Box]]) -> list[Box]:
+    return [
+        (size, start + first * (end - start), start + last * (end - start))
+        for (_, start, end), some in zip(found.inside, inner, strict=True)
+        for size, first, last in some
+    ]
+
+
+def _largest_first(box: Box) -> Box:
+    """Of boxes of one size those that live longest come first."""
+    size, first, last = box
+    return -size, first - last, first
+
+
+def best_fit(rest: Sequence[Box]) -> float:
+    """Bytes of one allocation for boxes: the largest first, each in the smallest gap that is free while it is alive."""
+    if not rest:
+        return 0.0
+    sizes, first, last = (np.array([b[i] for b in rest]) for i in range(3))
+    offset = np.zeros(len(rest))
     top = 0.0
-    for i in range(len(boxes)):
+    for i in range(len(rest)):
         clash = np.flatnonzero((first[:i] < last[i]) & (first[i] < last[:i]))
         starts, ends = offset[clash], offset[clash] + sizes[clash]
         order = np.argsort(starts, kind="stable")
@@ -253,4 +311,4 @@ def packed(found: Liveness) -> float:
         at = fits[np.argmin(gaps[fits])]
         offset[i] = ends[at]
         top = max(top, offset[i] + sizes[i])
-    return top
+    return float(top)

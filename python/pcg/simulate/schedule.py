@@ -12,7 +12,16 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pcg.simulate.memory import BufferAssignment, Liveness, assign_buffers, liveness, packed
+from pcg.simulate.memory import (
+    Box,
+    BufferAssignment,
+    Liveness,
+    assign_buffers,
+    best_fit,
+    boxes,
+    liveness,
+    packed,
+)  # fmt: skip
 from pcg.simulate.task_graph import COMMUNICATION, COMPUTE, Task, TaskGraph
 
 
@@ -52,7 +61,7 @@ class Run:
     `start` and `finish` are seconds from the beginning of the program, by task, `started` and `finished` the numbers of
     these events, whose times are `event_times`.  `compute` and `communication` are the seconds of work on the streams,
     loops with all their iterations; `exposed` is communication during which nothing is computed.  `bodies` are the runs
-    of the bodies of a task, each as if it started at 0.
+    of the bodies of a task, each as if it started at 0.  `boxes` are what a body needs where memory is packed.
     """
 
     graph: TaskGraph
@@ -69,6 +78,7 @@ class Run:
     started: list[int]
     finished: list[int]
     bodies: dict[int, tuple[Run, ...]] = field(default_factory=dict)
+    boxes: list[Box] = field(default_factory=list)
 
 
 def run(graph: TaskGraph, options: ScheduleOptions) -> Run:
@@ -116,10 +126,19 @@ def run_at(
     memory = liveness(graph, buffers, started, finished, len(event_times), inside)
     compute, communication = _totals(graph, buffers, seconds, bodies, options)
     end = max(finish, default=0.0) + options.copy(buffers.final_copies)
-    peak = packed(memory) if options.packed else memory.peak
+    peak, needed = memory.peak, list[Box]()
+    if options.packed:
+        largest = (max(bodies[t], key=lambda b: b.peak) for t in range(len(graph.tasks)) if inside[t])
+        inner = [b.boxes for b in largest]
+        if graph.inner:
+            needed = boxes(memory, inner)
+            peak = best_fit(needed)
+        else:
+            results = (r for i, r in enumerate(graph.results) if i not in graph.aliases)
+            peak = packed(memory, [*graph.arguments, *results], inner) + buffers.copied_results
     return Run(
         graph, buffers, start, finish, end, compute, communication, _exposed(graph.tasks, start, finish, bodies),
-        memory, peak, event_times, started, finished, bodies,
+        memory, peak, event_times, started, finished, bodies, needed,
     )  # fmt: skip
 
 

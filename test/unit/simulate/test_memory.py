@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.simulate.memory import Liveness, assign_buffers, packed
+from pcg.simulate.memory import Liveness, assign_buffers, best_fit, boxes, packed
 from pcg.simulate.peak import peak_values
 from pcg.simulate.result import of_run
 from pcg.simulate.schedule import ScheduleOptions, run
@@ -179,15 +179,49 @@ def test_what_is_alive_is_named():
     assert done.liveness.values(done.liveness.peak_event) == [(0, 100), (y, 20), (x, 10)]
 
 
-def boxes(*found: tuple[float, int, int]) -> Liveness:
-    return Liveness([], 0.0, 0, {i: (size, [(s, e, i)]) for i, (size, s, e) in enumerate(found)}, [])
+def alive(*found: tuple[float, int, int], events: int = 0) -> Liveness:
+    """Buffers of one value each, with the numbers of the values."""
+    at = [0.0] * events
+    return Liveness(at, 0.0, 0, {i: (size, [(s, e, i)]) for i, (size, s, e) in enumerate(found)}, [])
 
 
 def test_offsets_leave_gaps():
-    assert packed(boxes((4, 0, 2), (4, 2, 4))) == 4
-    assert packed(boxes((4, 0, 3), (4, 2, 4))) == 8
+    assert best_fit([(4, 0, 2), (4, 2, 4)]) == 4
+    assert best_fit([(4, 0, 3), (4, 2, 4)]) == 8
     # The small one lies between the large ones' times and below neither: 3 + 4 although only 6 are alive at once.
-    assert packed(boxes((4, 0, 2), (3, 1, 5), (3, 4, 6))) == 7
+    assert best_fit([(4, 0, 2), (3, 1, 5), (3, 4, 6)]) == 7
+    assert best_fit([]) == 0
+
+
+def test_results_have_allocations_of_their_own():
+    """From the beginning: what is needed before goes there if it is no larger, and not at the same time."""
+    assert packed(alive((4, 0, 2), (4, 3, 6), events=6), [], []) == 4  # neither is a result
+    assert packed(alive((4, 0, 2), (4, 3, 6), events=6), [1], []) == 4
+    assert packed(alive((5, 0, 2), (4, 3, 6), events=6), [1], []) == 9
+    assert packed(alive((4, 0, 4), (4, 3, 6), events=6), [1], []) == 8
+    # Of two that fit one goes there; the other into the smaller of two results that holds it.
+    assert packed(alive((4, 0, 2), (3, 1, 3), (4, 3, 6), events=6), [2], []) == 7
+    assert packed(alive((3, 0, 2), (4, 1, 3), (3, 3, 6), (9, 3, 6), events=6), [2, 3], []) == 12
+
+
+def test_nothing_goes_where_an_argument_is_but_between_it_and_its_new_value():
+    taken = Liveness([0.0] * 6, 0.0, 0, {0: (4.0, [(0, 2, 0), (4, 6, 2)]), 1: (3.0, [(2, 4, 1)])}, [])
+    assert packed(taken, [0], []) == 4
+    assert packed(alive((4, 0, 2), (3, 2, 4), events=6), [0], []) == 7  # no result is there later
+
+
+def test_what_a_loop_needs_inside_fits_one_by_one():
+    """It is several buffers, no block."""
+    found = Liveness([0.0] * 6, 0.0, 0, {0: (2.0, [(3, 6, 0)]), 1: (2.0, [(4, 6, 1)])}, [(4.0, 1, 2)])
+    body = boxes(alive((2, 0, 3), (2, 1, 4), events=4), [])
+    assert body == [(2, 0, 0.75), (2, 0.25, 1)]
+    assert packed(found, [0, 1], [body]) == 4
+    assert packed(found, [0, 1], [[(4.0, 0, 1)]]) == 8
+    # One after the other in one place, in a loop in a loop, too.
+    turns = boxes(alive((2, 0, 2), (2, 2, 4), events=4), [])
+    outer = boxes(Liveness([0.0] * 4, 0.0, 0, {}, [(2.0, 1, 3)]), [turns])
+    assert outer == [(2, 0.25, 0.5), (2, 0.5, 0.75)]
+    assert packed(Liveness([0.0] * 6, 0.0, 0, {}, [(2.0, 1, 2)]), [], [outer]) == 2
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=12))
@@ -195,11 +229,24 @@ def test_offsets_leave_gaps():
 def test_offsets_take_at_least_what_is_alive_and_at_most_all(found: list[tuple[int, int, int]]):
     spans = [(float(size), s, s + n) for size, s, n in found]
     most = max(sum(size for size, s, e in spans if s <= t < e) for t in range(16))
-    top = packed(boxes(*spans))
+    top = best_fit(spans)
     assert most <= top <= sum(size for size, _, _ in spans)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=12),
+    st.sets(st.integers(0, 11)),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_program_takes_what_is_its_own_and_at_least_what_is_alive(found: list[tuple[int, int, int]], own: set[int]):
+    spans = [(size, s, 16 if i in own else s + n) for i, (size, s, n) in enumerate(found)]
+    top = packed(alive(*spans, events=16), own, [])
+    most = max(sum(size for size, s, e in spans if s <= t < e) for t in range(16))
+    assert max(most, sum(size for i, (size, _, _) in enumerate(spans) if i in own)) <= top
+    assert top <= sum(size for size, _, _ in spans)
 
 
 def test_offsets_of_nested_lifetimes_are_perfect():
     spans = [(float(i), i, 20 - i) for i in range(1, 9)]
-    assert packed(boxes(*spans)) == sum(s for s, _, _ in spans)
-    assert all(packed(boxes(*p)) == 36 for p in itertools.islice(itertools.permutations(spans), 5))
+    assert best_fit(spans) == sum(s for s, _, _ in spans)
+    assert all(best_fit(p) == 36 for p in itertools.islice(itertools.permutations(spans), 5))
