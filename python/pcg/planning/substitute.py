@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
 from torch_mlir import ir
 
 from pcg.cost import CostModel
@@ -119,14 +118,11 @@ class Substitute(Transformation):
             self.search.abandon()  # as mostly the program does not remain what it was
         effort = EFFORTS[self.effort]
         handed = self.search is not None and self.machine.cluster is None
-        unchanged = Beside(partial(_seconds, module, model, effort))
-        try:
+        with Beside(partial(_seconds, module, model, effort)) as unchanged:
             if search.model is not joint_model:
                 model = search.model
             taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=handed)
             before, after = unchanged.result(), plan.outcome.seconds
-        finally:
-            unchanged.abandon()
         if after > (1 - WORTH[self.effort]) * before:
             return False
         saved = search.saved(taken)
@@ -228,17 +224,20 @@ def _chosen(
         found = extracted(module, alternatives, taken)
         return taken, found, Fastest.of(entry_of(found), model, effort, memory=memory)
 
-    without = (search.without(name, search.rewritten) for name in search.doubtful(_DOUBTFUL))
-    others = list(dict.fromkeys(o for o in without if o and o != search.rewritten))
-    seconds = Beside(
-        lambda: [_seconds(extracted(module, alternatives, o), model, effort) for o in others], long=bool(others)
-    )
-    try:
-        best = program(search.rewritten)
-        least, other = min(zip(seconds.result(), others, strict=True), key=lambda p: p[0], default=(np.inf, None))
-    finally:
-        seconds.abandon()
-    return best if other is None or least >= best[2].outcome.seconds else program(other)
+    def seconds(taken: frozenset[int]) -> float:
+        return _seconds(extracted(module, alternatives, taken), model, effort)
+
+    every = search.rewritten
+    with Beside(lambda: seconds(every)) as of_every:
+        without = (search.without(name, every) for name in search.doubtful(_DOUBTFUL))
+        first, *others = [o for o in dict.fromkeys(without) if o and o != every] or [every]
+        with Beside(lambda: list(map(seconds, others)), long=bool(others)) as of_others:
+            best = program(first)  # without what saves least, which is mostly the best
+            if first == every:
+                return best
+            found = [of_every.result(), best[2].outcome.seconds, *of_others.result()]
+    at = found.index(min(found))
+    return best if at == 1 else program([every, first, *others][at])
 
 
 def _seconds(module: ir.Operation, model: CostModel, effort: Effort) -> float:

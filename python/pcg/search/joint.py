@@ -37,6 +37,8 @@ class _Choices:
     """Its strategy; `UNUSED` for none."""
     operand: np.ndarray
     """Of alternatives, which operand is taken; 0 elsewhere."""
+    state: np.ndarray
+    """The same, with `UNUSED` for none."""
 
 
 @cache
@@ -46,7 +48,7 @@ def _choices(strategies: int, chooses: bool, optional: bool) -> _Choices:
     strategy, operand = np.tile(np.arange(strategies), operands), np.repeat(np.arange(operands), strategies)
     if optional:
         strategy, operand = np.append(strategy, UNUSED), np.append(operand, 0)
-    return _Choices(strategy, operand)
+    return _Choices(strategy, operand, np.where(strategy == UNUSED, UNUSED, operand))
 
 
 @dataclass
@@ -159,9 +161,8 @@ class Joint:
         """Which choices of a class are open where it may be in these states."""
         key = c, allowed
         if key not in self._known:
-            choices = self._choices[c]
-            state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
-            self._known[key] = np.isin(state, list(allowed))
+            state = self._choices[c].state
+            self._known[key] = np.logical_or.reduce([state == s for s in allowed])
         return self._known[key]
 
     def _used(self, taken: Mapping[int, int]) -> frozenset[int]:

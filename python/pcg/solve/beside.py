@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -78,7 +78,10 @@ def is_copied() -> bool:
 
 class Beside(Generic[R]):
     """Work that is done in a copy of this process, or here when its result is needed: where it is not `long`, or there
-    cannot be a copy."""
+    cannot be a copy.
+
+    Used with `with`, it is ended where nobody has waited for it.
+    """
 
     def __init__(self, work: Callable[[], R], long: bool = True) -> None:
         self._work = work
@@ -98,6 +101,12 @@ class Beside(Generic[R]):
                 self._results.close()
                 self._results = None
             theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.abandon()
 
     def result(self) -> R:
         """What the work returns, or raises."""

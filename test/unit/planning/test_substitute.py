@@ -669,6 +669,36 @@ def test_better_layouts_are_not_taken_for_what_alternatives_save(monkeypatch: py
     assert not search.rewritten
 
 
+def test_the_same_with_copies_of_the_process_and_without(tmp_path: Path) -> None:
+    """Of DLRM, where a rule that saves little is found to be better left alone."""
+    step, shapes = ZOO["dlrm"].shapes(8)
+    path = tmp_path / "step.mlir"
+    path.write_text(jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text())
+    code = """
+import sys
+from pcg.planning import substitute
+from pcg.solve import beside
+from pcg.tools.pcg_opt import main
+beside._cores = lambda: int(sys.argv[2])
+copies, make = [], beside.Beside.__init__
+def counted(self, work, long=True):
+    make(self, work, long)
+    copies.append(self._results is not None)
+beside.Beside.__init__ = counted
+assert main(["--auto-parallel", "--mesh=a=2,b=4", "--remarks", sys.argv[1]]) == 0
+print(sum(copies), file=sys.stderr)
+"""
+    found = []
+    for cores in "12":
+        command = [sys.executable, "-c", code, str(path), cores]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        *said, copies = done.stderr.splitlines()
+        assert (int(copies) >= 2) == (cores == "2")
+        found.append((done.stdout, said))
+    assert found[0] == found[1]
+    assert "substitutions:" in "".join(found[0][1])
+
+
 def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """In XDL slices of a product are fused with what reads them; in the program with all alternatives they are not."""
     step, shapes = ZOO["xdl"].shapes(8)

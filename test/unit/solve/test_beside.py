@@ -99,6 +99,19 @@ def test_where_no_copy_is_made_it_is_done_when_asked_for(why: str) -> None:
     assert lines_of(code) == ["asked", "done", "True"]
 
 
+def test_what_nobody_waits_for_is_ended_with_its_block() -> None:
+    code = """
+        import time
+        with Beside(lambda: time.sleep(600)) as pending:
+            print(pending._process.is_alive())
+            process = pending._process
+        print(process.is_alive())
+        with Beside(os.getpid) as pending:
+            print(pending.result() != here)
+    """
+    assert lines_of(code) == ["True", "False", "True"]
+
+
 def test_in_a_process_with_jax_nothing_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     import jax  # noqa: F401
 
