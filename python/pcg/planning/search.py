@@ -22,6 +22,7 @@ from pcg.layout import Mesh, MeshError
 from pcg.machine import Machine
 from pcg.planning.ahead import Ahead
 from pcg.planning.evaluate import Context
+from pcg.planning.fastest import Fastest
 from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
 from pcg.planning.memory_plans import Microbatched, mark_own_reshards, write_plan
 from pcg.planning.progress import Progress
@@ -29,13 +30,11 @@ from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workspace import OnMesh
 from pcg.search.build import Builder
 from pcg.search.built import Built
-from pcg.search.choices import Annotated
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
 from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
 from pcg.search.quotient import Quotient
-from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import ReshardCosts, as_measured
@@ -54,26 +53,6 @@ SELECTED = "pcg.selected"
 #: Share of the memory limit that a plan must need, as the search counts it, for its peak to be simulated as well.  A
 #: choice: the count and the simulation differ by less than the rest.
 _NEAR = 0.75
-
-
-@dataclass(frozen=True)
-class Fastest:
-    """The fastest plan of a function, memory aside, and what it is a plan of."""
-
-    func: ir.Operation
-    effort: Effort
-    built: Built
-    quotient: Quotient
-    outcome: Outcome
-
-    @classmethod
-    def of(cls, func: ir.Operation, model: CostModel, effort: Effort, *, memory: bool = True) -> Fastest:
-        """That of `func` with the costs of `model`; without `memory` nobody is to ask how much the plan needs."""
-        state = state_of(func)
-        structure = StructureReader.read(func, state, Annotated(), memory=memory)
-        built = Builder(model, Tables.on(model.mesh)).build(func, state, structure)
-        quotient = built.quotient(model)
-        return cls(func, effort, built, quotient, optimize(quotient, effort=effort))
 
 
 @dataclass
@@ -188,17 +167,13 @@ class Search(Transformation):
             known = self._known(func, model) if limit is None or unlimited else None
             self.built = built = self._graph(module, model, progress) if known is None else known.built
             build_seconds = time.perf_counter() - start
-            if known is not None:
-                quotient = known.quotient
-            else:
-                quotient = built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
+            quotient = self._quotient(built, model) if known is None else known.quotient
             # Ctrl-C while a candidate is searched for is for who compares candidates.
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
                 stop.why = interrupted
                 outcome = self.fastest if unlimited else None
-                if known is not None:
-                    outcome = known.outcome
+                outcome = outcome if known is None else known.outcome
                 if outcome is None:
                     outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
                     outcome.ended_by = stop.why
@@ -285,6 +260,9 @@ class Search(Transformation):
             return self.shared.graph_of(module, model)
         func = entry_of(module)
         return Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+
+    def _quotient(self, built: Built, model: CostModel) -> Quotient:
+        return built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
 
     def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
         if not self.measures:

@@ -23,9 +23,10 @@ from pcg.planning import rewritten
 from pcg.planning.ahead import is_large
 from pcg.planning.backtrack import Backtracking
 from pcg.planning.choose_mesh import CHOSEN
+from pcg.planning.fastest import Fastest
 from pcg.planning.joint_search import WORTH, JointSearch
 from pcg.planning.progress import Progress
-from pcg.planning.search import EFFORT, Fastest, Search
+from pcg.planning.search import EFFORT, Search
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract, extracted

@@ -249,8 +249,8 @@ def packed(found: Liveness, own: Collection[int], inner: Sequence[Sequence[Box]]
     """Bytes that a program takes as XLA assigns them, at least those alive at the peak; `inner` as in `boxes`.
 
     Values in `own`, the arguments and the results that take over the memory of none, have each an allocation of its own
-    from the beginning to the end.  What is needed in between goes into those of results while these are not
-    there, if it fits, and else into one allocation with an offset for every buffer, by XLA's best fit.
+    from the beginning to the end.  What is needed in between goes into those of results while these are not there, if
+    it fits, and else into one allocation with an offset for every buffer, by XLA's best fit.
     """
     kept, rest, total = list[tuple[float, list[tuple[float, float]]]](), _nested(found, inner), 0.0
     own = {CONSTANTS, *own}
@@ -260,7 +260,7 @@ def packed(found: Liveness, own: Collection[int], inner: Sequence[Sequence[Box]]
             rest.append((size, first, last))
             continue
         total += size
-        if last == len(found.at):
+        if last == len(found.at):  # a result is in it at the end
             kept.append((size, [(s, e) for s, e, _ in of]))
     kept.sort(key=lambda r: r[0])
     left = list[Box]()
