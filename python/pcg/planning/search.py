@@ -172,8 +172,7 @@ class Search(Transformation):
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
                 stop.why = interrupted
-                outcome = self.fastest if unlimited else None
-                outcome = outcome if known is None else known.outcome
+                outcome = known.outcome if known is not None else self.fastest if unlimited else None
                 if outcome is None:
                     outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
                     outcome.ended_by = stop.why

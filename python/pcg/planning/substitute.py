@@ -118,11 +118,12 @@ class Substitute(Transformation):
         if self.search is not None:
             self.search.abandon()  # as mostly the program does not remain what it was
         effort = EFFORTS[self.effort]
-        handed = self.search is not None and self.machine.cluster is None
+        # On a cluster pcg-select decides, which plans by itself.
+        following = self.search if self.machine.cluster is None else None
         with Beside(partial(_seconds, module, model, effort)) as unchanged:
             if search.model is not joint_model:
                 model = search.model
-            taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=handed)
+            taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=following is not None)
             before, after = unchanged.result(), plan.outcome.seconds
         if after > (1 - WORTH[self.effort]) * before:
             return False
@@ -143,8 +144,8 @@ class Substitute(Transformation):
         if model.mesh != mesh:
             shardings.set_mesh(module, model.mesh)
         self.statistics["substitutions"] += len(places)
-        if self.search is not None and handed:
-            self.search.known = plan
+        if following is not None:
+            following.known = plan
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
         rewritten.note(module, applied_rules(places, saved), options, text)
         return False

@@ -21,7 +21,7 @@ from pcg.simulate.memory import (
     boxes,
     liveness,
     packed,
-)  # fmt: skip
+)
 from pcg.simulate.task_graph import COMMUNICATION, COMPUTE, Task, TaskGraph
 
 
