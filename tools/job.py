@@ -66,7 +66,7 @@ class Job:
             raise UsageError(f"--memory-limit: {error}") from None
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         machine = Machine.of(cluster) if cluster is not None else None
-        explain = args.remarks or args.verify_diagnostics or args.mlir_pass_statistics
+        explain = bool(args.remarks or args.verify_diagnostics or args.mlir_pass_statistics or args.explain)
         self.settings = Settings(
             machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain, args.exact or None,
             False if args.no_substitutions else None, args.stages, args.microbatches, args.placement,

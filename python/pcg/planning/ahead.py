@@ -50,6 +50,7 @@ class Ahead(Generic[T]):
     """
 
     def __init__(self, transformation: T, module: ir.Operation) -> None:
+        self._found: _Found[T] | None = None
         self._elsewhere: Beside[_Found[T]] | OtherProcess[_Found[T]]
         if beside.is_copied():
             self._elsewhere = Beside(lambda: _done(transformation, module))
@@ -59,16 +60,21 @@ class Ahead(Generic[T]):
             lenient = module.context.allow_unregistered_dialects
             self._elsewhere = OtherProcess(_parsed_and_done, transformation, Written(module), lenient)
 
+    def by(self, ended: Callable[[], bool] = lambda: False) -> T | None:
+        """The transformation that found it; None where nothing was found, or `ended` says so before it is found."""
+        if self._found is None:
+            self._found = self._elsewhere.found(ended)
+        return None if self._found is None else self._found[2]
+
     def into(self, module: ir.Operation, ended: Callable[[], bool]) -> T | None:
         """Make `module` what was found, and return the transformation that found it.
 
         None, and nothing is changed, where nothing was found, where `module` is not the program any more that it was
         found for, or where `ended` says so before it is found.
         """
-        found = self._elsewhere.found(ended)
-        if found is None:
+        if self.by(ended) is None or self._found is None:
             return None
-        program, written, transformation = found
+        program, written, transformation = self._found
         if program != _key(module):
             return None
         take_contents(module, written.module(module.context))

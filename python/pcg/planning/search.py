@@ -96,6 +96,8 @@ class Search(Transformation):
     """The plan that ignores memory, if it is known."""
     brief: bool = field(default_factory=bool)
     """Whether it is one of several whose plans are compared, and ends earlier for that: `Effort.brief`."""
+    explain: bool = field(default_factory=lambda: True)
+    """Whether anybody reads remarks; if not, rejected plans keep the times that the search has added up."""
     measures: bool = field(default_factory=lambda: True)
     """Whether the plan and its alternatives get the times that they are measured to take once written."""
 
@@ -111,6 +113,8 @@ class Search(Transformation):
         """Whether what `find` found exceeds the limit: time has to be traded for memory, which `run` does."""
         self.known: Fastest | None = None
         """The fastest plan of a program, which a run on it need not look for."""
+        self.fastest_seconds: float | None = None
+        """Seconds of a step of the fastest plan that ignores memory, as the search adds them up, if it was found."""
         self._ahead: Ahead[Search] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,6 +129,21 @@ class Search(Transformation):
         self.abandon()
         if self.time_limit is None and self.planner_cache is None and self.algorithm == "exact":
             self._ahead = Ahead(dataclasses.replace(self, progress=False), module)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is something to `abandon`."""
+        return self._ahead is not None
+
+    def begun_seconds(self, effort: Effort) -> float | None:
+        """Seconds of a step of the fastest plan, memory aside, as the search that has begun adds them up.
+
+        None where none has, or it was to find something else: with an overlap, or with another effort.
+        """
+        if self._ahead is None or self._effort != effort or any(self.overlaps.values()):
+            return None
+        found = self._ahead.by()
+        return None if found is None else found.fastest_seconds
 
     def abandon(self) -> None:
         """End what was begun."""
@@ -177,6 +196,7 @@ class Search(Transformation):
                     outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
                     outcome.ended_by = stop.why
             self.outcome = outcome
+            self.fastest_seconds = outcome.seconds if limit is None or unlimited else None
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if unlimited and limit is not None and (outcome.peak_bytes > _NEAR * limit or cache is not None):
@@ -269,7 +289,8 @@ class Search(Transformation):
             self._explain(func, built, outcome)
             return
         measured = as_measured(
-            outcome, built, ReshardCosts(model), lambda: commit(func, built, outcome.choice, Tables.on(model.mesh))
+            outcome, built, ReshardCosts(model), lambda: commit(func, built, outcome.choice, Tables.on(model.mesh)),
+            rejected=self.explain,
         )
         self._explain(func, built, measured)
 

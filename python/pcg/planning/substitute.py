@@ -68,6 +68,8 @@ class Substitute(Transformation):
         True, "on a cluster leave the program as it was in an attribute, so that pcg-select can compare both"
     )
     machine: Machine = field(default_factory=Machine.default)
+    explain: bool = field(default_factory=lambda: True)
+    """Whether anybody reads remarks."""
     search: Search | None = field(default_factory=lambda: None)
     """What is to search the program next: it begins meanwhile, as mostly the program remains as it is.
 
@@ -112,43 +114,50 @@ class Substitute(Transformation):
             if annotation.names_axes(func):
                 return False
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
-        search = self._search(module, func, alternatives, joint_model, rules)
-        if not search.rewritten:
-            return True
-        if self.search is not None:
-            self.search.abandon()  # as mostly the program does not remain what it was
         effort = EFFORTS[self.effort]
-        # On a cluster pcg-select decides, which plans by itself.
-        following = self.search if self.machine.cluster is None else None
-        with Beside(partial(_seconds, module, model, effort)) as unchanged:
+        seconds = partial(_seconds, module, model, effort)
+        # A search that has begun tells as well.
+        begun = self.search is not None and self.search.has_begun
+        with (
+            Beside(seconds, long=not begun) as early,
+            self._search(module, func, alternatives, joint_model, rules) as search,
+        ):
+            if not search.rewritten:
+                return True
+            # On a cluster pcg-select decides, which plans by itself.
+            following = self.search if self.machine.cluster is None else None
             if search.model is not joint_model:
                 model = search.model
             taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=following is not None)
-            before, after = unchanged.result(), plan.outcome.seconds
-        if after > (1 - WORTH[self.effort]) * before:
+            before = self.search.begun_seconds(effort) if begun and self.search is not None else None
+            before, after = early.result() if before is None else before, plan.outcome.seconds
+            if after > (1 - WORTH[self.effort]) * before:
+                return True
+            if self.search is not None:
+                self.search.abandon()
+            saved = search.saved(taken)
+            places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
+            if self.explain:
+                uses = Counter(name for _, name in places)
+                said = ", ".join(
+                    f"{name} {n} times (without {1e6 * saved[name]:.1f} us more)" for name, n in sorted(uses.items())
+                )
+                self.remark(
+                    entry_of(module),
+                    f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; "
+                    f"the search of all alternatives found {search}",
+                )
+            kept = self.keep_original and self.machine.cluster is not None
+            text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
+            take_contents(module, chosen)
+            if model.mesh != mesh:
+                shardings.set_mesh(module, model.mesh)
+            self.statistics["substitutions"] += len(places)
+            if following is not None:
+                following.known = plan
+            options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
+            rewritten.note(module, applied_rules(places, saved), options, text)
             return False
-        saved = search.saved(taken)
-        places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
-        uses = Counter(name for _, name in places)
-        said = ", ".join(
-            f"{name} {n} times (without {1e6 * saved[name]:.1f} us more)" for name, n in sorted(uses.items())
-        )
-        self.remark(
-            entry_of(module),
-            f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; the "
-            f"search of all alternatives found {search}",
-        )
-        kept = self.keep_original and self.machine.cluster is not None
-        text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
-        take_contents(module, chosen)
-        if model.mesh != mesh:
-            shardings.set_mesh(module, model.mesh)
-        self.statistics["substitutions"] += len(places)
-        if following is not None:
-            following.known = plan
-        options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
-        rewritten.note(module, applied_rules(places, saved), options, text)
-        return False
 
     def _search(
         self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel,
@@ -171,7 +180,9 @@ class Substitute(Transformation):
         on_transposed = cost_model(module, self.machine, mesh.transposed)
         cutoff = (1 - WORTH[self.effort]) * search.solution.cost
         other = JointSearch(func, alternatives, on_transposed, self.effort, structure, cutoff)
-        return other if other.rewritten and other.solution.cost < cutoff else search
+        better, worse = (other, search) if other.rewritten and other.solution.cost < cutoff else (search, other)
+        worse.close()
+        return better
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
         model = cost_model(module, self.machine, planned_mesh(module))
@@ -233,6 +244,8 @@ def _chosen(
     with Beside(lambda: seconds(every)) as of_every:
         without = (search.without(name, every) for name in search.doubtful(_DOUBTFUL))
         first, *others = [o for o in dict.fromkeys(without) if o and o != every] or [every]
+        if first == every:
+            of_every.abandon()
         with Beside(lambda: list(map(seconds, others)), long=bool(others)) as of_others:
             best = program(first)  # without what saves least, which is mostly the best
             if first == every:

@@ -255,22 +255,23 @@ def measured(built: Built, choice: Sequence[int], reshard_costs: ReshardCosts) -
 
 
 def as_measured(
-    outcome: Outcome, built: Built, reshard_costs: ReshardCosts, meanwhile: Callable[[], None] = lambda: None
-) -> Outcome:
+    outcome: Outcome, built: Built, reshard_costs: ReshardCosts, meanwhile: Callable[[], None] = lambda: None, *,
+    rejected: bool = True,
+) -> Outcome:  # fmt: skip
     """What a search found, the chosen plan and its alternatives with what they are measured to take once written.
 
     The search adds up the same costs, in another order, and for decisions that it makes together.  `meanwhile` is done
-    while alternatives are measured.
+    while alternatives are measured, which is not done unless those that were `rejected` are of interest.
     """
     shared = Tallies(built, reshard_costs)
 
     def seconds(choice: Sequence[int]) -> float:
         return Tally(shared, choice).terms().measure().seconds
 
-    choices = [a.choice for a in outcome.alternatives if a.choice is not None]
+    choices = [a.choice for a in outcome.alternatives if a.choice is not None and rejected]
     beside = Beside(lambda: list(map(seconds, choices)), len(choices) * len(built.graph.nodes) > _MANY)
     found = seconds(outcome.choice)
     meanwhile()
     of = iter(beside.result())
-    others = [a if a.choice is None else replace(a, seconds=next(of)) for a in outcome.alternatives]
+    others = [a if a.choice is None else replace(a, seconds=next(of, a.seconds)) for a in outcome.alternatives]
     return replace(outcome, seconds=found, bound=min(outcome.bound, found), alternatives=others)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 _allowed = True
 #: Seconds between two looks whether to go on waiting.  A choice.
@@ -76,6 +78,31 @@ def is_copied() -> bool:
     return is_spare() and "jaxlib" not in sys.modules and hasattr(os, "fork")
 
 
+def started(
+    function: Callable[[Connection, T], None], argument: T, *, duplex: bool = False
+) -> tuple[BaseProcess, Connection] | None:
+    """A copy of this process that does `function(connection, argument)` and ends, and the other end of the connection.
+
+    None where there can be none, as where memory is short.  A connection that is not `duplex` is for what it sends.
+    """
+    import multiprocessing  # only where a copy is made
+
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex)
+    process = context.Process(target=_run, args=(function, theirs, ours, argument), daemon=True)
+    try:
+        with warnings.catch_warnings(), without_ctrl_c():
+            # Of threads: numpy's are idle, and no work uses what the thread that shows progress may hold.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+    except OSError:  # no memory, or as many processes as may be
+        ours.close()
+        return None
+    finally:
+        theirs.close()
+    return process, ours
+
+
 class Beside(Generic[R]):
     """Work that is done in a copy of this process, or here when its result is needed: where it is not `long`, or there
     cannot be a copy.
@@ -86,21 +113,8 @@ class Beside(Generic[R]):
     def __init__(self, work: Callable[[], R], long: bool = True) -> None:
         self._work = work
         self._results: Connection | None = None
-        if long and is_copied():
-            import multiprocessing  # only where a copy is made
-
-            context = multiprocessing.get_context("fork")
-            self._results, theirs = context.Pipe(duplex=False)
-            self._process = context.Process(target=_send, args=(work, theirs), daemon=True)
-            try:
-                with warnings.catch_warnings(), without_ctrl_c():
-                    # Of threads: numpy's are idle, and no work uses what the thread that shows progress may hold.
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    self._process.start()
-            except OSError:  # no memory, or as many processes as may be
-                self._results.close()
-                self._results = None
-            theirs.close()
+        if long and is_copied() and (copy := started(_send, work)) is not None:
+            self._process, self._results = copy
 
     def __enter__(self) -> Self:
         return self
@@ -145,8 +159,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _send(work: Callable[[], R], results: Connection) -> None:
+def _send(results: Connection, work: Callable[[], object]) -> None:
+    results.send(work())
+
+
+def _run(function: Callable[[Connection, T], None], ours: Connection, theirs: Connection, argument: T) -> None:
+    """In the copy: `theirs` is the end of the connection that the other process has."""
     try:
-        results.send(work())
+        theirs.close()  # so that here it is known when that process has closed it
+        function(ours, argument)
     finally:
         os._exit(0)  # what was printed and is not written yet is the other process's

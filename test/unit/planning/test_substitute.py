@@ -564,7 +564,7 @@ def test_the_search_finds_what_is_best(name: str, mesh: str, effort: str) -> Non
         module = module_of(name, mesh)
     search, least, first, count = searched(module, effort)
     assert count
-    cost, bound = search.solution.cost, search.solution.bound
+    cost, bound = search.solution.cost, search.bound
     assert bound <= cost
     assert bound <= least * (1 + NOISE)
     assert least * (1 - NOISE) <= cost <= first * (1 + NOISE)
