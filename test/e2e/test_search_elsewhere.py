@@ -38,16 +38,28 @@ def test_a_program_is_searched_there_and_computes_the_same(found: list[Any]) -> 
     step, args = gpt.make("small")
     there = pcg.compile(step, "data=2,model=4")
     out = there(*args)
-    assert len(found) == 1 and found[0] is not None
+    assert [type(f[2]).__name__ for f in found] == ["SearchPass", "VerifyPass"]
     here = pcg.compile(step, "data=2,model=4", jobs=1)
     here.lower(*args)
-    assert len(found) == 1
+    assert len(found) == 2
     assert there.as_text("local") == here.as_text("local")
     ours, other = there.executable.compilation, here.executable.compilation
     assert [r for r in ours.remarks if r[0] == "pcg-search"] == [r for r in other.remarks if r[0] == "pcg-search"]
     assert ours.report.seconds == other.report.seconds and ours.report.bound == other.report.bound
     for a, b in zip(jax.tree.leaves(out), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-3, atol=2e-5)
+
+
+def test_the_other_process_is_started_for_a_large_program_once_it_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    monkeypatch.setattr(ahead, "expect", started.append)
+    step, args = gpt.make("small")
+    pcg.compile(step, "data=2,model=4").lower(*args)
+    equations, ops = started
+    assert equations > 100 and ops > 100
+    for options in ({"jobs": 1}, {"strategy": "data"}, {"cluster": pcg.Cluster.preset("dgx-a100").take(8)}):
+        pcg.compile(step, "data=2,model=4", **options).lower(*args)
+    assert len(started) == 2
 
 
 @pytest.mark.parametrize("options", [{"substitutions": False}, {"strategy": "unity"}, {"strategy": "data"}])

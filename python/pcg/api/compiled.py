@@ -17,6 +17,7 @@ from pcg.driver.program import Program, ProgramError
 from pcg.frontend import jax_program
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
+from pcg.planning import ahead
 from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import agreement, jax_compat, placement
 from pcg.runtime.executable import Executable
@@ -196,9 +197,12 @@ class Compiled(ByShapes[Executable]):
         self._set_mesh(self._user_mesh)
         mesh = jax_compat.jax_mesh(self.mesh, self._devices)
         remesh = self._factorise if self._open_mesh else None
+        o = self._options
+        searches = self.cluster is None and Options(strategy=o.strategy, search=o.search).searches_ahead
         return jax_program.trace(
-            self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh, remesh=remesh
-        )
+            self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh, remesh=remesh,
+            traced_to=ahead.expect if searches else lambda equations: None,
+        )  # fmt: skip
 
     def _factorise(self, matrices: Sequence[tuple[int, ...]]) -> jax.sharding.Mesh:
         """The mesh that strategies in the program need, when the user gave a number of devices."""

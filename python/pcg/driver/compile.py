@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from torch_mlir import ir
@@ -67,21 +68,20 @@ def compile_program(
     seconds["load"] = time.perf_counter() - start
     declare_mesh(module, mesh)
     if options.searches_ahead:
-        ahead.expect(module.operation)
+        ahead.expect(ahead.count(module.operation))
     run(module, pipelines.prepare(options.settings), remarks, seconds)
     check_mesh(module, mesh)
     modules = {"stablehlo": clone_module(module)}
     if isinstance(options.strategy, Plan) and (passes := rewrites.of_plan(options.strategy)):
         run(module, passes, remarks, seconds)
         rewritten.forget(module.operation)  # the plan says it
-    identity = plan_ir.identity(module)
     report = None
     state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
         rewrites.of_search("a plan", options.search, options.machine)
         state = dict(options.strategy.state)
         substitutions, applied_rules = options.strategy.substitutions, options.strategy.applied_rules
-        own = _reshards(module)
+        own, identity = _reshards(module), plan_ir.identity(module)
         _apply_plan(options.strategy, module, mesh, program, identity)
     else:
         annotate(module, program, mesh, options)
@@ -95,7 +95,7 @@ def compile_program(
         search = chooser(strategy, deciding, on_cpu) if strategy == "search" and options.searches_ahead else None
         assert search is None or isinstance(search, Search)
         run(module, rewrites.of_search(strategy, options.search, options.machine, search), remarks, seconds)
-        own = _reshards(module)
+        own, identity = _reshards(module), plan_ir.identity(modules["stablehlo"])  # while the search goes on
         report = decide(module, deciding, remarks, seconds, on_cpu, program.donated, search)
         applied_rules = rewritten.applied_rules(module.operation)
         substitutions = rewritten.forget(module.operation)
@@ -134,14 +134,17 @@ def compile_program(
         plan = dataclasses.replace(plan, constants=program.constant_digests)
     mesh = plan.mesh
     modules["plan"] = clone_module(module)
-    run(module, pipelines.place(options.settings), remarks, seconds)
+    *placing, verify = pipelines.place(options.settings)
+    run(module, placing, remarks, seconds)
     modules["pcg"] = clone_module(module)
-    run(module, [FuseCollectivesPass(machine=machine)], remarks, seconds)
-    modules["collectives"] = clone_module(module)
     lower = LowerSpmdPass()
-    run(module, [lower], remarks, seconds)
-    if on_cpu:
-        run(module, [InsertRematBarriersPass()], remarks, seconds)
+    check = partial(run, modules["pcg"], [verify], remarks, seconds)
+    with ahead.checking(verify, modules["pcg"].operation, check, options.searches_ahead):
+        run(module, [FuseCollectivesPass(machine=machine)], remarks, seconds)
+        modules["collectives"] = clone_module(module)
+        run(module, [lower], remarks, seconds)
+        if on_cpu:
+            run(module, [InsertRematBarriersPass()], remarks, seconds)
     modules["local"] = module
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))

@@ -25,13 +25,15 @@ _MARK = "jax.token"
 _ALIAS = "tf.aliasing_output"
 
 
-def check(jaxpr: Any) -> None:
-    """Refuse what cannot run on several devices, with the user's line.
+def check(jaxpr: Any) -> int:
+    """Refuse what cannot run on several devices, with the user's line; how many equations there are.
 
     Raises:
       ProgramError: the program stops in a debugger, or asks XLA's partitioner for a sharding.
     """
+    count = 0
     for eqn in jax_compat.equations(jaxpr):
+        count += 1
         if eqn.primitive.name == "inspect_sharding":
             raise ProgramError(
                 f"{source_info_util.summarize(eqn.source_info)}: jax.debug.inspect_array_sharding (or"
@@ -43,6 +45,7 @@ def check(jaxpr: Any) -> None:
                 f"{source_info_util.summarize(eqn.source_info)}: jax.debug.breakpoint would stop one device while the"
                 " others wait for it, which XLA takes for a deadlock; use jax.debug.print, or run the function itself"
             )
+    return count
 
 
 def without_tokens(module: Any) -> None:

@@ -91,6 +91,7 @@ def trace(
     mesh: jax.sharding.Mesh | None = None,
     remesh: Callable[[list[tuple[int, ...]]], jax.sharding.Mesh] | None = None,
     meshes: Mapping[str, Mesh] | None = None,
+    traced_to: Callable[[int], None] = lambda equations: None,
 ) -> Program:
     """Trace `function` for arguments of these shapes into a program.
 
@@ -98,7 +99,8 @@ def trace(
     positions among all positional arguments to constants.  `donate_argnums` count all positional
     arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if constraints
     are slices, `remesh` makes another one from the device matrices that they need.  `meshes`,
-    instead, are the meshes that `pcg.shard` names in a program on several.
+    instead, are the meshes that `pcg.shard` names in a program on several.  `traced_to` is told of how many equations
+    the program is, before they are lowered, which takes as long as to trace them.
 
     Raises:
       ProgramError: an argument is not an array, or a constraint does not fit the mesh.
@@ -127,7 +129,7 @@ def trace(
         traced = _not_too_deep(call.__name__, lambda: jitted.trace(*kept_args, **kept_kwargs))
         if remesh is not None and (needed := annotate.device_matrices(traced.jaxpr)):
             mesh = remesh(needed)
-        host_calls.check(traced.jaxpr)
+        traced_to(host_calls.check(traced.jaxpr))
         if any(jax_compat.is_reference(v.aval) for v in traced.jaxpr.jaxpr.constvars):
             raise ProgramError(
                 f"{call.__name__} closes over a mutable array (jax.new_ref); take its value, return the new one"

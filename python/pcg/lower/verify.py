@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 
@@ -27,6 +28,10 @@ class VerifyLayouts(Transformation):
     """Check V1 to V11 of the semantics page; see the pass `dist-verify`."""
 
     complete: bool = option(True, "Demand a layout of every value; without, ops with unknown ones are skipped.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process needs nothing of the program that was checked last.
+        return {k: v for k, v in super().__getstate__().items() if k in ("complete", "statistics", "remarks")}
 
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError at the first op that breaks a constraint."""

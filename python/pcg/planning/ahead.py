@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from torch_mlir import ir
 
 from pcg.ir.clone import take_contents
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import walk
 from pcg.planning.written import Written
@@ -29,12 +31,18 @@ _LARGE = 500
 
 def is_large(module: ir.Operation) -> bool:
     """Whether it pays to begin with a program before its turn."""
-    return sum(1 for _ in walk(module)) >= _LARGE
+    return count(module) >= _LARGE
 
 
-def expect(module: ir.Operation) -> None:
-    """Have the process ready that `Ahead` would take for a program, where it cannot have a copy of this one."""
-    if not beside.is_copied() and is_large(module):
+def count(module: ir.Operation) -> int:
+    """Its ops."""
+    return sum(1 for _ in walk(module))
+
+
+def expect(ops: int) -> None:
+    """Have the process ready that `Ahead` would take for a program of so many ops, where it cannot have a copy of this
+    one."""
+    if ops >= _LARGE and not beside.is_copied():
         from pcg.solve import other_process  # only where there is one: it imports multiprocessing
 
         other_process.start("pcg.planning.search")
@@ -72,10 +80,11 @@ class Ahead(Generic[T]):
         None, and nothing is changed, where nothing was found, where `module` is not the program any more that it was
         found for, or where `ended` says so before it is found.
         """
+        now = _key(module)  # before what may take a while
         if self.by(ended) is None or self._found is None:
             return None
         program, written, transformation = self._found
-        if program != _key(module):
+        if program != now:
             return None
         take_contents(module, written.module(module.context))
         transformation.here(module.context)
@@ -84,6 +93,32 @@ class Ahead(Generic[T]):
     def abandon(self) -> None:
         """End it: nobody wants what it finds."""
         self._elsewhere.abandon()
+
+
+@contextmanager
+def checking(
+    check: Transformation, module: ir.Operation, here: Callable[[], None], elsewhere: bool
+) -> Iterator[None]:
+    """A program is checked before what is done meanwhile, by `here`; or `elsewhere`, a large one, in another process.
+
+    What the check raises comes before what is raised meanwhile, which may be because of it.
+    """
+    if not elsewhere or not beside.is_spare() or not is_large(module):
+        here()
+        yield
+        return
+    pending = Ahead(check, module)
+    try:
+        yield
+    except PcgError:
+        if pending.by() is None:
+            here()
+        raise
+    except BaseException:
+        pending.abandon()
+        raise
+    if pending.by() is None:
+        here()
 
 
 #: What the program was, what it is made, and the transformation that did.
@@ -110,5 +145,6 @@ def _parsed_and_done(transformation: T, program: Written, lenient: bool) -> _Fou
 
 def _key(module: ir.Operation) -> str:
     """What has to be the same: the program, and the ops that have rules, which somebody may have added some to."""
-    text = module.get_asm(print_generic_op_form=True, assume_verified=True)
-    return hashlib.sha256(" ".join([*sorted(registered()), text]).encode()).hexdigest()
+    digest = hashlib.sha256(" ".join(sorted(registered())).encode())
+    digest.update(Written(module).bytecode())
+    return digest.hexdigest()

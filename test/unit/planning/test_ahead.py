@@ -166,3 +166,59 @@ def test_ctrl_c_while_it_is_waited_for_gives_the_best_plan_so_far() -> None:
         print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
     """
     assert lines_of(code) == ["; ended by Ctrl-C Ctrl-C", "True"]
+
+
+
+CHECKED = f"""
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import walk
+from pcg.lower.verify import VerifyLayouts
+def checked(right, meanwhile, elsewhere=True):
+    "Where a check was made beside `meanwhile`, and what was raised."
+    module = load_module(open({str(STEP)!r}).read(), make_context(), "step.mlir")
+    shardings.set_mesh(module, Mesh.parse("data=2,model=4"))
+    Pipeline(pipelines.auto_parallel(pipelines.Settings())).run(module)
+    if not right:
+        del next(o for o in walk(module.operation) if o.name == "stablehlo.dot_general").attributes["dist.specs"]
+    where = []
+    def check_here():
+        where.append("here")
+        VerifyLayouts().run(module.operation)
+    try:
+        with module.context, ahead.checking(VerifyLayouts(), module.operation, check_here, elsewhere):
+            where.append("meanwhile")
+            meanwhile()
+    except (PcgError, KeyboardInterrupt) as error:
+        where.append("lowering" if "lowering" in str(error) else type(error).__name__)
+    return " ".join(where)
+def nothing(): pass
+def fails(): raise PcgError("lowering")
+def interrupted(): raise KeyboardInterrupt
+"""
+
+
+@pytest.mark.parametrize("before", ["", WITH_JAX], ids=["copy", "other process"])
+def test_a_program_is_checked_beside_what_counts_on_it(before: str) -> None:
+    """What the check says comes before what is raised because of it; in the end it is said by a check here."""
+    code = f"""
+        {before}
+        for right in (True, False):
+            print(checked(right, nothing), "|", checked(right, fails), "|", checked(right, interrupted))
+    """
+    assert withoutjax.lines_of(code, SETUP + CHECKED) == [
+        "meanwhile | meanwhile lowering | meanwhile KeyboardInterrupt",
+        "meanwhile here PcgError | meanwhile here PcgError | meanwhile KeyboardInterrupt",
+    ]
+
+
+@pytest.mark.parametrize("why", ["beside.forbid()", "ahead._LARGE = 10_000", "elsewhere = False"])
+def test_where_there_is_no_core_for_it_a_program_is_checked_before(why: str) -> None:
+    code = f"""
+        elsewhere = True
+        {why}
+        for right in (True, False):
+            print(checked(right, nothing, elsewhere), "|", checked(right, fails, elsewhere))
+    """
+    assert withoutjax.lines_of(code, SETUP + CHECKED) == [
+        "here meanwhile | here meanwhile lowering", "here PcgError | here PcgError",
+    ]
