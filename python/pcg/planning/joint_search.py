@@ -70,7 +70,7 @@ class JointSearch:
         self._tried = 0
         """Positions whose layouts were looked for in all."""
         self._known: dict[frozenset[int], Solution] = {}
-        """By alternatives that are taken, with all layouts open."""
+        """By alternatives that are taken, with all layouts open, or as `without` has found them."""
         self._changes_known: dict[frozenset[int], Solution] = {}
         """The same with those near a change."""
         self._chosen_known: dict[frozenset[int], tuple[list[np.ndarray], frozenset[int]]] = {}

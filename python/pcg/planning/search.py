@@ -130,19 +130,14 @@ class Search(Transformation):
         if self.time_limit is None and self.planner_cache is None and self.algorithm == "exact":
             self._ahead = Ahead(dataclasses.replace(self, progress=False), module)
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether there is something to `abandon`."""
-        return self._ahead is not None
+    def tells(self, effort: Effort) -> bool:
+        """Whether a search has begun that finds the fastest plan, memory aside, with an effort and nothing else."""
+        alone = self.memory_limit is None and not any(self.overlaps.values())
+        return self._ahead is not None and alone and self._effort == effort
 
-    def begun_seconds(self, effort: Effort) -> float | None:
-        """Seconds of a step of the fastest plan, memory aside, as the search that has begun adds them up.
-
-        None where none has, or it was to find something else: with an overlap, or with another effort.
-        """
-        if self._ahead is None or self._effort != effort or any(self.overlaps.values()):
-            return None
-        found = self._ahead.by()
+    def begun_seconds(self) -> float | None:
+        """Seconds of a step of the plan that the search that has begun finds, as it adds them up, if it finds one."""
+        found = None if self._ahead is None else self._ahead.by()
         return None if found is None else found.fastest_seconds
 
     def abandon(self) -> None:

@@ -116,10 +116,9 @@ class Substitute(Transformation):
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
         effort = EFFORTS[self.effort]
         seconds = partial(_seconds, module, model, effort)
-        # A search that has begun tells as well.
-        begun = self.search is not None and self.search.has_begun
+        begun = self.search if self.search is not None and self.search.tells(effort) else None
         with (
-            Beside(seconds, long=not begun) as early,
+            Beside(seconds, long=begun is None) as early,
             self._search(module, func, alternatives, joint_model, rules) as search,
         ):
             if not search.rewritten:
@@ -129,8 +128,8 @@ class Substitute(Transformation):
             if search.model is not joint_model:
                 model = search.model
             taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=following is not None)
-            before = self.search.begun_seconds(effort) if begun and self.search is not None else None
-            before, after = early.result() if before is None else before, plan.outcome.seconds
+            known = None if begun is None else begun.begun_seconds()
+            before, after = early.result() if known is None else known, plan.outcome.seconds
             if after > (1 - WORTH[self.effort]) * before:
                 return True
             if self.search is not None:
