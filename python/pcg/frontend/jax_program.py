@@ -99,8 +99,8 @@ def trace(
     positions among all positional arguments to constants.  `donate_argnums` count all positional
     arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if constraints
     are slices, `remesh` makes another one from the device matrices that they need.  `meshes`,
-    instead, are the meshes that `pcg.shard` names in a program on several.  `traced_to` is told of how many equations
-    the program is, before they are lowered, which takes as long as to trace them.
+    instead, are the meshes that `pcg.shard` names in a program on several.  `traced_to` gets the number of equations
+    before they are lowered, which takes half as long as to trace them.
 
     Raises:
       ProgramError: an argument is not an array, or a constraint does not fit the mesh.

@@ -207,7 +207,7 @@ class JointSearch:
         changes = self._look_ahead.answers((found, before), list(unknown))
         for other in others:
             if other in unknown and other not in self._changes_known:
-                self._add(found, other, next(changes))
+                self._changes_known[other] = self._with(found, next(changes))
             yield found if other == before else self._changes_known[other]
 
     def _changed(self, found: Solution, before: frozenset[int], after: frozenset[int]) -> Solution:
@@ -217,13 +217,11 @@ class JointSearch:
         What is known of `after` from a change of others is taken, so it is looked at once.
         """
         if after not in self._changes_known:
-            self._add(found, after, self._change((found, before), after))
+            self._changes_known[after] = self._with(found, self._change((found, before), after))
         return self._changes_known[after]
 
-    def _add(self, found: Solution, after: frozenset[int], change: _Change | None) -> None:
-        self._changes_known[after] = self._with(found, change)
-
     def _with(self, found: Solution, change: _Change | None) -> Solution:
+        """`found` with a change, which counts as looked for."""
         if change is None:
             return found
         self._tried += len(change.near)
