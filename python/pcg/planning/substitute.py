@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,6 +26,7 @@ from pcg.planning.ahead import is_large
 from pcg.planning.backtrack import Backtracking
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.fastest import Fastest
+from pcg.planning.joint_answers import JointAnswers
 from pcg.planning.joint_search import WORTH, JointSearch
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT, Search
@@ -34,7 +37,7 @@ from pcg.rewrite.substitutions.saturate import Saturation, rule_of
 from pcg.search.choices import Annotated
 from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
-from pcg.solve.beside import Beside
+from pcg.solve.answers import Answers
 from pcg.solve.effort import EFFORTS, Effort
 from pcg.substitute.applied import THEN, applied_rules, proofs
 from pcg.substitute.schema import Schema
@@ -115,26 +118,36 @@ class Substitute(Transformation):
                 return False
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
         effort = EFFORTS[self.effort]
-        seconds = partial(_seconds, module, model, effort)
         begun = self.search if self.search is not None and self.search.tells(effort) else None
-        with (
-            Beside(seconds, long=begun is None) as early,
-            self._search(module, func, alternatives, joint_model, rules) as search,
-        ):
-            if not search.rewritten:
+        make = partial(self._search, module, func, alternatives, joint_model, rules)
+        with ExitStack() as stack:
+
+            def seconds_on(model: CostModel) -> Answers[frozenset[int] | None, float]:
+                return stack.enter_context(Answers(partial(_seconds, module, copy, alternatives, model, effort)))
+
+            elsewhere = joint_model is not model and begun is None
+            joint = stack.enter_context(JointAnswers(make, _DOUBTFUL, elsewhere=elsewhere))
+            seconds = of_rewritten = seconds_on(model)
+            if joint.elsewhere:
+                seconds.of(None)  # what is read of the mesh for it serves the other programs as well
+            elif begun is None:
+                seconds.expect(None)
+            if not joint.rewritten:
                 return True
             # On a cluster pcg-select decides, which plans by itself.
             following = self.search if self.machine.cluster is None else None
-            if search.model is not joint_model:
-                model = search.model
-            taken, chosen, plan = _chosen(search, copy, alternatives, model, effort, memory=following is not None)
+            if joint.model is not None and joint.model is not joint_model:
+                model, of_rewritten = joint.model, seconds_on(joint.model)
+            taken, chosen, plan = _chosen(
+                joint, of_rewritten, copy, alternatives, model, effort, memory=following is not None
+            )
             known = None if begun is None else begun.begun_seconds()
-            before, after = early.result() if known is None else known, plan.outcome.seconds
+            before, after = seconds.of(None) if known is None else known, plan.outcome.seconds
             if after > (1 - WORTH[self.effort]) * before:
                 return True
             if self.search is not None:
                 self.search.abandon()
-            saved = search.saved(taken)
+            saved = joint.saved(taken)
             places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
             if self.explain:
                 uses = Counter(name for _, name in places)
@@ -144,7 +157,7 @@ class Substitute(Transformation):
                 self.remark(
                     entry_of(module),
                     f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; "
-                    f"the search of all alternatives found {search}",
+                    f"the search of all alternatives found {joint}",
                 )
             kept = self.keep_original and self.machine.cluster is not None
             text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
@@ -222,8 +235,8 @@ class Substitute(Transformation):
 
 
 def _chosen(
-    search: JointSearch, module: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: Effort, *,
-    memory: bool,
+    joint: JointAnswers, seconds: Answers[frozenset[int] | None, float], module: ir.Operation,
+    alternatives: list[ir.Operation], model: CostModel, effort: Effort, *, memory: bool,
 ) -> tuple[frozenset[int], ir.Operation, Fastest]:  # fmt: skip
     """The alternatives that are taken, the program with them, and its best plan; without `memory` nobody asks how much
     the plan needs.
@@ -236,24 +249,25 @@ def _chosen(
         found = extracted(module, alternatives, taken)
         return taken, found, Fastest.of(entry_of(found), model, effort, memory=memory)
 
-    def seconds(taken: frozenset[int]) -> float:
-        return _seconds(extracted(module, alternatives, taken), model, effort)
-
-    every = search.rewritten
-    with Beside(lambda: seconds(every)) as of_every:
-        without = (search.without(name, every) for name in search.doubtful(_DOUBTFUL))
-        first, *others = [o for o in dict.fromkeys(without) if o and o != every] or [every]
-        if first == every:
-            of_every.abandon()
-        with Beside(lambda: list(map(seconds, others)), long=bool(others)) as of_others:
-            best = program(first)  # without what saves least, which is mostly the best
-            if first == every:
-                return best
-            found = [of_every.result(), best[2].outcome.seconds, *of_others.result()]
-    at = found.index(min(found))
-    return best if at == 1 else program([every, first, *others][at])
+    if not joint.elsewhere:
+        seconds.expect(joint.rewritten)
+    first, *others = joint.compared
+    if not others:
+        seconds.forgo(first)
+    for other in others:
+        seconds.expect(other)
+    best = program(first)  # without what saves least, which is mostly the best
+    least = min((seconds.of(other) for other in others), default=math.inf)
+    if best[2].outcome.seconds <= least:
+        return best
+    return program(next(other for other in others if seconds.of(other) == least))
 
 
-def _seconds(module: ir.Operation, model: CostModel, effort: Effort) -> float:
-    """Seconds of a step of the best plan of a program, as the search adds them up."""
-    return Fastest.of(entry_of(module), model, effort, memory=False).outcome.seconds
+def _seconds(
+    module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: Effort,
+    taken: frozenset[int] | None,
+) -> float:  # fmt: skip
+    """Seconds of a step of the best plan of a program, as the search adds them up: of `copy` with the alternatives that
+    are `taken`, or of `module`, with None."""
+    program = module if taken is None else extracted(copy, alternatives, taken)
+    return Fastest.of(entry_of(program), model, effort, memory=False).outcome.seconds

@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
@@ -78,13 +79,27 @@ def is_copied() -> bool:
     return is_spare() and "jaxlib" not in sys.modules and hasattr(os, "fork")
 
 
-def started(
-    function: Callable[[Connection, T], None], argument: T, *, duplex: bool = False
-) -> tuple[BaseProcess, Connection] | None:
-    """A copy of this process that does `function(connection, argument)` and ends, and the other end of the connection.
+@dataclass(frozen=True)
+class Copy:
+    """A copy of this process, and the end of a connection to it."""
+
+    process: BaseProcess
+    connection: Connection
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self.connection.close()
+        self.process.kill()
+        self.process.join()
+
+
+def copied(function: Callable[[Connection, T], None], argument: T, *, duplex: bool = False) -> Copy | None:
+    """A copy of this process that does `function(connection, argument)` and ends.
 
     None where there can be none, as where memory is short.  A connection that is not `duplex` is for what it sends.
     """
+    if not is_copied():
+        return None
     import multiprocessing  # only where a copy is made
 
     context = multiprocessing.get_context("fork")
@@ -100,7 +115,7 @@ def started(
         return None
     finally:
         theirs.close()
-    return process, ours
+    return Copy(process, ours)
 
 
 class Beside(Generic[R]):
@@ -112,9 +127,7 @@ class Beside(Generic[R]):
 
     def __init__(self, work: Callable[[], R], long: bool = True) -> None:
         self._work = work
-        self._results: Connection | None = None
-        if long and is_copied() and (copy := started(_send, work)) is not None:
-            self._process, self._results = copy
+        self._copy = copied(_send, work) if long else None
 
     def __enter__(self) -> Self:
         return self
@@ -133,13 +146,13 @@ class Beside(Generic[R]):
         None where there is none, it raises something, somebody ended it, as where memory is short, or `ended` says so
         before.
         """
-        if self._results is None:
+        if self._copy is None:
             return None
         try:
-            while not self._results.poll(POLLED):
+            while not self._copy.connection.poll(POLLED):
                 if ended():
                     return None
-            found: R = self._results.recv()
+            found: R = self._copy.connection.recv()
             return found
         except EOFError:
             return None
@@ -148,11 +161,9 @@ class Beside(Generic[R]):
 
     def abandon(self) -> None:
         """End the copy, if there is one."""
-        if self._results is not None:
-            self._results.close()
-            self._results = None
-            self._process.kill()
-            self._process.join()
+        if self._copy is not None:
+            self._copy.end()
+            self._copy = None
 
 
 def _cores() -> int:

@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from pcg.solve.beside import is_copied, started
+from pcg.solve.beside import Copy, copied
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
 
 S = TypeVar("S")
 Q = TypeVar("Q")
@@ -34,7 +33,7 @@ class LookAhead(Generic[S, Q, A]):
     def __init__(self, answer: Callable[[S, Q], A], expected: int = 0) -> None:
         """`expected`: about how many questions there will be in all."""
         self._answer, self._expected = answer, expected
-        self._copy: tuple[BaseProcess, Connection] | None = None
+        self._copy: Copy | None = None
         self._tried = False
         self._last = 0
         """The number of the last question that the copy got."""
@@ -48,11 +47,8 @@ class LookAhead(Generic[S, Q, A]):
     def close(self) -> None:
         """End the copy, if there is one."""
         if self._copy is not None:
-            process, connection = self._copy
+            self._copy.end()
             self._copy = None
-            connection.close()
-            process.kill()
-            process.join()
 
     def answers(self, state: S, questions: Sequence[Q]) -> Iterator[A]:
         """The answer to each question, in order; whoever does not want the rest stops.
@@ -85,25 +81,25 @@ class LookAhead(Generic[S, Q, A]):
         """Whether there is a copy for so many questions; it is made if that pays."""
         if self._copy is None and not self._tried and count > 1 and max(count, self._expected) >= _SEVERAL:
             self._tried = True
-            self._copy = started(_answer_all, self._answer, duplex=True) if is_copied() else None
+            self._copy = copied(_answer_all, self._answer, duplex=True)
         return self._copy is not None and count > 1
 
     def _send(self, message: tuple[int | None, Any]) -> None:
         assert self._copy is not None
         try:
-            self._copy[1].send(message)
+            self._copy.connection.send(message)
         except OSError:  # somebody ended it, as where memory is short
             self.close()
 
     def _has_answered(self) -> bool:
-        return self._copy is not None and self._copy[1].poll()
+        return self._copy is not None and self._copy.connection.poll()
 
     def _received(self, there: dict[int, int]) -> list[tuple[int, A]]:
         """What the copy answers next, if it is to a question that it has; where it has ended, it has none any more."""
         try:
             if self._copy is None:
                 raise EOFError
-            number, answer = self._copy[1].recv()
+            number, answer = self._copy.connection.recv()
         except (EOFError, OSError):
             self.close()
             there.clear()

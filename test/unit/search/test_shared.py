@@ -130,7 +130,7 @@ start = beside.Beside.__init__
 def counted(self, work, long=True):
     start(self, work, long)
     if long:
-        copies.append(self._results is not None)
+        copies.append(self._copy is not None)
 beside.Beside.__init__ = counted
 assert main(["--auto-parallel", "--mesh", "a=2,b=2,c=2", "--remarks", {str(program)!r}]) == 0
 assert len(copies) > 2 and all(c == ({cores} > 1) for c in copies)

@@ -45,6 +45,7 @@ def test_what_nobody_waits_for_is_ended(end: str) -> None:
     code = f"""
         import time
         pending = Beside(lambda: time.sleep(3600))
+        copy = pending._copy
         def interrupted():
             def raises():
                 raise KeyboardInterrupt
@@ -53,7 +54,7 @@ def test_what_nobody_waits_for_is_ended(end: str) -> None:
             except KeyboardInterrupt:
                 pass
         found = {end}
-        print(found, pending._process.is_alive(), pending.found())
+        print(found, copy.process.is_alive(), pending.found())
         pending.abandon()
     """
     assert lines_of(code) == ["None False None"]
@@ -103,8 +104,8 @@ def test_what_nobody_waits_for_is_ended_with_its_block() -> None:
     code = """
         import time
         with Beside(lambda: time.sleep(600)) as pending:
-            print(pending._process.is_alive())
-            process = pending._process
+            process = pending._copy.process
+            print(process.is_alive())
         print(process.is_alive())
         with Beside(os.getpid) as pending:
             print(pending.result() != here)
@@ -118,7 +119,7 @@ def test_in_a_process_with_jax_nothing_is_copied(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(beside, "_allowed", True)
     monkeypatch.setattr(beside, "_cores", lambda: 2)
     assert beside.is_spare() and not beside.is_copied()
-    assert Beside(lambda: 1)._results is None
+    assert Beside(lambda: 1)._copy is None
 
 
 def test_ctrl_c_that_another_thread_gets_comes_after_the_start() -> None:

@@ -77,7 +77,7 @@ def test_a_copy_that_was_ended_between_two_searches_is_not_needed() -> None:
     code = """
         with LookAhead(slow) as ahead:
             list(ahead.answers(3, range(10)))
-            process = ahead._copy[0]
+            process = ahead._copy.process
             process.kill()
             process.join()
             print([n for n, _ in ahead.answers(3, range(10))] == [3 * n for n in range(10)], ahead._copy)
@@ -127,7 +127,7 @@ def test_nothing_is_left_of_the_copy() -> None:
         def once():
             with LookAhead(slow) as ahead:
                 list(ahead.answers(3, range(10)))
-                process = ahead._copy[0]
+                process = ahead._copy.process
                 alive = process.is_alive()
             ahead.close()
             return alive, process.is_alive()
