@@ -5,10 +5,11 @@
 
 For each model all plans of `bench/prediction_plans.py` are compiled by `pcg.compile`, simulated on the machine at hand
 with its profile, and run: medians of rounds that interleave the plans of a model, in several passes over all models, so
-that a slow minute of the machine meets a few rounds of every model and not all of one.  In a round each plan runs a few
-steps in a row, as training does, the first of them untimed; the process keeps memory that it frees, if the C library
-can be told to, and the profile should be of such a process (`pcg.runtime.allocator`).  Printed are per model the plans
-with both times, Kendall's tau, and the regret: how much slower than the fastest plan the one predicted fastest is.
+that a slow minute of the machine meets a few rounds of every model and not all of one, and plans are compared round by
+round (`bench.timing.steady`).  In a round each plan runs a few steps in a row, as training does, the first of them
+untimed; the process keeps memory that it frees, if the C library can be told to, and the profile should be of such a
+process (`pcg.runtime.allocator`).  Printed are per model the plans with both times, Kendall's tau, and the regret: how
+much slower than the fastest plan the one predicted fastest is.
 Beside it stands Kendall's tau of the passes among each other (the least of any two): what measuring again is worth.
 Memory is the simulator's peak against arguments + results + temporaries - aliases by XLA's `memory_analysis()`.
 Beside the time on the wall stands that of the busy processors, over their number, which other work on the machine
@@ -42,6 +43,7 @@ import jax
 
 from bench import prediction_plans
 from bench.ranking import kendall, regret
+from bench.timing import steady
 from pcg.cost import CostModel
 from pcg.machine import Cluster, Machine
 from pcg.machine.profile import Profile
@@ -103,6 +105,13 @@ class Model:
         calls = [lambda f=f, a=a: jax.block_until_ready(f(*a)) for f, a in zip(self.compiled, placed, strict=True)]
         for row, found in zip(self.rows, times(calls, rounds), strict=True):
             row.passes.append(found)
+
+    def settle(self) -> None:
+        """Make the times those of a machine that keeps its speed (`bench.timing.steady`)."""
+        every = [[timed for one in row.passes for timed in one] for row in self.rows]
+        walls, busy = (steady([[t[i] for t in row] for row in every]) for i in range(2))
+        for row, own in zip(self.rows, map(list, map(zip, walls, busy)), strict=True):
+            row.passes = [[own.pop(0) for _ in one] for one in row.passes]
 
 
 def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSpec]) -> Model:
@@ -252,6 +261,7 @@ def main() -> int:
             gc.collect()
     rows = [r for m in models for r in m.rows]
     for model in models:
+        model.settle()
         print(report(model.rows))
     text, met = summary(rows)
     print(text)

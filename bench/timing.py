@@ -1,10 +1,10 @@
-"""Comparing times honestly on a busy machine: alternate the candidates, take medians."""
+"""Comparing times honestly on a busy machine: alternate the candidates, compare round by round, take medians."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -36,7 +36,18 @@ def _medians(candidates: Mapping[str, Callable[[], Any]], rounds: int, untimed: 
                 run()
                 seconds[name].append(time.perf_counter() - start)
         order.reverse()
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return dict(zip(seconds, map(statistics.median, steady(list(seconds.values()))), strict=True))
+
+
+def steady(series: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Seconds of candidates, a list of each, that were measured in turn, as on a machine that keeps its speed.
+
+    Those of one place in the lists, measured one after the other, are divided by how slow the machine was then: their
+    geometric mean over the median of these means.
+    """
+    levels = [statistics.geometric_mean(at) for at in zip(*series, strict=True)]
+    typical = statistics.median(levels)
+    return [[x * typical / level for x, level in zip(one, levels, strict=True)] for one in series]
 
 
 def seconds_per_call(sides: Mapping[str, Callable[..., Any]], args: Any, calls: int, rounds: int) -> dict[str, float]:

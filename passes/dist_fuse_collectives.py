@@ -9,6 +9,8 @@ class FuseCollectivesPass(FuseCollectives, Pass):
     `dist.reduce_scatter`, `combine` + `partition` of another dimension `dist.all_to_all`, a change
     of device order `dist.permute`, `partition` alone `dist.slice`; `replicate` vanishes.
     With `reduce-scatter=false` a reduction is always an `all_reduce`, and a `slice` follows it.
+    Where a profile says that devices share processors, collectives of one kind that follow each other over some axes
+    and then over others are one over all of them.
 
     Before:
     ```mlir

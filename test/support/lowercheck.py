@@ -16,6 +16,7 @@ import pytest
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
+from pcg.machine import Machine
 from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
 from pcg.passes.dist_insert_reshards import InsertReshardsPass
 from pcg.passes.pcg_emulate import EmulatePass
@@ -41,11 +42,12 @@ def mesh_op(**axes: int) -> str:
     return f'"dist.mesh"() {{sym_name = "mesh", value = #dist.process_mesh<[{names}], [{sizes}], []>}} : () -> ()\n'
 
 
-def lower(text: str, fuse: bool = True) -> ir.Module:
-    """The per-device module of an annotated program; every pass leaves valid IR."""
+def lower(text: str, fuse: bool = True, machine: Machine | None = None) -> ir.Module:
+    """The per-device module of an annotated program, of `machine` or the default one; every pass leaves valid IR."""
+    of = {} if machine is None else {"machine": machine}
     with context():
         module = ir.Module.parse(text)
-        passes = [InsertReshardsPass(), *([FuseCollectivesPass()] if fuse else []), LowerSpmdPass()]
+        passes = [InsertReshardsPass(**of), *([FuseCollectivesPass(**of)] if fuse else []), LowerSpmdPass()]
         for p in passes:
             p.run(module.operation)
             module.operation.verify()
@@ -75,7 +77,7 @@ def strip(module: ir.Module) -> None:
 
 def check(
     text: str, inputs: Sequence[np.ndarray | None] | None = None, rtol: float = 1e-6, seed: int = 0, fuse: bool = True,
-    devices: bool | None = None,
+    devices: bool | None = None, machine: Machine | None = None,
 ) -> tuple[Counter[str], str]:  # fmt: skip
     """Run `text` before and after lowering; (collectives, text of the per-device module).
 
@@ -97,7 +99,7 @@ def check(
         values = [random_value(a.type, rng) if g is None else g for a, g in zip(arguments, given, strict=True)]
         original = str(plain)
         want = run(original, values)
-        local = lower(text, fuse)
+        local = lower(text, fuse, machine)
         lowered = str(local)
         assert "dist." not in lowered and '"pcg.' not in lowered.partition("{\n")[2], lowered
         emulated = ir.Module.parse(lowered)

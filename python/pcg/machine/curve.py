@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -73,6 +73,10 @@ class Curve:
                 blocks[-1] = (blocks[-1][0] + sizes, blocks[-1][1] + logs)
         fitted = [(size, math.exp(statistics.fmean(logs))) for sizes, logs in blocks for size in sizes]
         return cls(tuple(s for s, _ in fitted), tuple(t for _, t in fitted), floor)
+
+    def scaled(self, factor: float) -> Curve:
+        """The curve of so many times the seconds."""
+        return replace(self, seconds=tuple(factor * s for s in self.seconds))
 
     @cached_property
     def _logs(self) -> tuple[np.ndarray, np.ndarray]:

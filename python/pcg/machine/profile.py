@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,11 @@ class Rates:
             return np.asarray(found)  # type: ignore[return-value]
         return float(found)  # type: ignore[return-value]
 
+    def scaled(self, factor: float) -> Rates:
+        """Rates of which everything takes so many times as long."""
+        flops = tuple((at, curve.scaled(factor)) for at, curve in self.flops)
+        return Rates(flops, None if self.bytes is None else self.bytes.scaled(factor))
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -154,6 +159,17 @@ class Profile:
             if not 2 <= group <= MOST_DEVICES:
                 text = f"{where}: {what} in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
                 raise ClusterError(text, f"{table}.{group}")
+
+    def scaled(self, factor: float) -> Profile:
+        """Measurements as of a device on which everything takes `factor` times as long."""
+        waits = {n: Curve(tuple(factor * work for work in c.sizes), c.seconds) for n, c in self.waits.items()}
+        return replace(
+            self, kernel=factor * self.kernel, dispatch=factor * self.dispatch, argument=factor * self.argument,
+            rates={key: rates.scaled(factor) for key, rates in self.rates.items()},
+            collectives={key: curve.scaled(factor) for key, curve in self.collectives.items()},
+            fresh=None if self.fresh is None else self.fresh.scaled(factor),
+            waits={n: curve.scaled(factor) for n, curve in waits.items()},
+        )  # fmt: skip
 
     # -- costs ---------------------------------------------------------------------------------
 

@@ -118,6 +118,8 @@ class Substitute(Transformation):
                 return False
             joint_model = cost_model(module, self.machine, Mesh.of({"devices": mesh.size}, mesh.device_ids))
         effort = EFFORTS[self.effort]
+        # On a cluster pcg-select decides, which plans by itself.
+        following = self.search if self.machine.cluster is None else None
         begun = self.search if self.search is not None and self.search.tells(effort) else None
         make = partial(self._search, module, func, alternatives, joint_model, rules)
         with ExitStack() as stack:
@@ -134,8 +136,6 @@ class Substitute(Transformation):
                 seconds.expect(None)
             if not joint.rewritten:
                 return True
-            # On a cluster pcg-select decides, which plans by itself.
-            following = self.search if self.machine.cluster is None else None
             if joint.model is not None and joint.model is not joint_model:
                 model, of_rewritten = joint.model, seconds_on(joint.model)
             taken, chosen, plan = _chosen(
@@ -147,6 +147,8 @@ class Substitute(Transformation):
                 return True
             if self.search is not None:
                 self.search.abandon()
+            if following is not None:
+                following.known = plan
             saved = joint.saved(taken)
             places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
             if self.explain:
@@ -159,17 +161,15 @@ class Substitute(Transformation):
                     f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; "
                     f"the search of all alternatives found {joint}",
                 )
-            kept = self.keep_original and self.machine.cluster is not None
-            text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
-            take_contents(module, chosen)
-            if model.mesh != mesh:
-                shardings.set_mesh(module, model.mesh)
-            self.statistics["substitutions"] += len(places)
-            if following is not None:
-                following.known = plan
-            options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
-            rewritten.note(module, applied_rules(places, saved), options, text)
-            return False
+        kept = self.keep_original and self.machine.cluster is not None
+        text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
+        take_contents(module, chosen)
+        if model.mesh != mesh:
+            shardings.set_mesh(module, model.mesh)
+        self.statistics["substitutions"] += len(places)
+        options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
+        rewritten.note(module, applied_rules(places, saved), options, text)
+        return False
 
     def _search(
         self, module: ir.Operation, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel,

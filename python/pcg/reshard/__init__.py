@@ -13,12 +13,13 @@ from pcg.reshard.steps import (
     ReshardError,
     ReshardStep,
     Slice,
+    at_once,
     local_bytes,
     permutation,
 )
 
 __all__ = [
     "DEFAULT_LINK", "MASK_SECONDS", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Mask", "Permute",
-    "ReduceScatter", "Regroup", "ReshardError", "ReshardStep", "Slice", "TransferPiece", "UniformLink", "cost",
-    "cross_mesh_plan", "local_bytes", "permutation", "plan", "steps_cost",
+    "ReduceScatter", "Regroup", "ReshardError", "ReshardStep", "Slice", "TransferPiece", "UniformLink", "at_once",
+    "cost", "cross_mesh_plan", "local_bytes", "permutation", "plan", "steps_cost",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -274,3 +274,20 @@ def _join(spec: ShardSpec, dim: int, axes: tuple[str, ...]) -> ShardSpec:
     if keep < 0 or spec.dims[dim][keep:] != axes:
         raise ReshardError(f"{'+'.join(axes)} are not the minor-most axes of dimension {dim} of {spec}")
     return spec.with_dim(dim, spec.dims[dim][:keep])
+
+
+def at_once(steps: Iterable[ReshardStep]) -> tuple[ReshardStep, ...]:
+    """The same redistribution, with collectives of one kind that follow each other over some axes and then over others
+    as one over all of them."""
+    out: list[ReshardStep] = []
+    for step in steps:
+        match out[-1] if out else None, step:
+            case AllReduce(first, kind), AllReduce(second, other) if kind == other:
+                out[-1] = AllReduce(tuple(sorted((*first, *second))), kind)
+            case AllGather(dim, first), AllGather(to, second) if dim == to:
+                out[-1] = AllGather(dim, second + first)  # minor-most axes come first
+            case ReduceScatter(dim, first, kind), ReduceScatter(to, second, other) if (dim, kind) == (to, other):
+                out[-1] = ReduceScatter(dim, first + second, kind)
+            case _:
+                out.append(step)
+    return tuple(out)

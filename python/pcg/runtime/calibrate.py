@@ -1,7 +1,8 @@
 """Measures what the devices at hand do, for `pcg-calibrate`.  Imports jax.
 
 Every probe runs on all devices at once, so that what they share (cores, memory, links) is shared while measuring.
-Times are medians of interleaved rounds: what else goes on in the machine hits all probes of a group alike.
+Times are medians of interleaved rounds: what else goes on in the machine hits all probes of a group alike.  Groups are
+compared by how long the same work took meanwhile (`pcg.runtime.speed`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pcg.machine.profile import CLASSES, Profile, Rates
 from pcg.runtime import jax_compat, overheads, probes
 from pcg.runtime.measured import Devices, timed
 from pcg.runtime.probes import Probe
+from pcg.runtime.speed import Speed
 
 #: What can be measured.
 WHAT = (*(c for c in CLASSES if c != "layout"), "collectives")
@@ -37,6 +39,9 @@ _NO_TIME = 1e-9
 _EMPTY_LOOP = ("elementwise", "f32", "bytes")
 #: Least seconds of a probe's loop, far above the resolution of the clock, and most iterations of it.  Choices.
 _SHORT, _MOST = 0.02, 4000
+#: The side of the matrices by which the speed of the machine is followed, and seconds of a run.  Choices: a tenth of
+#: what is measured meanwhile.
+_SIDE, _WORK = 128, 0.004
 #: Most iterations of an unrolled loop: its compile time grows with them.
 _MOST_UNROLLED = 12
 
@@ -76,8 +81,8 @@ class Calibration:
           only: what to measure, of `WHAT`: classes of ops, and "collectives".
         """
         count, first = len(self.devices.devices), self.devices.devices[0]
-        dispatch, argument = overheads.dispatch(self.devices, self.rounds)
-        kernel = overheads.kernel(self.devices, self.rounds)
+        dispatch, argument = overheads.dispatch(self.devices, self.rounds, self.speed)
+        kernel = overheads.kernel(self.devices, self.rounds, self.speed)
         self.progress(f"a program takes {1e6 * dispatch:.0f} us, an array {1e6 * argument:.1f} us, "
                       f"a kernel {1e6 * kernel:.2f} us")  # fmt: skip
         points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]] = {}
@@ -86,7 +91,7 @@ class Calibration:
             points.setdefault(probe.row, []).append((probe, seconds))
         sizes = [n for n in range(2, count + 1) if count % n == 0] if "collectives" in only else []
         # Devices with processors of their own do not wait for one of them.
-        waits = overheads.waits(self.devices, self.rounds, sizes) if sizes and self.cpu else {}
+        waits = overheads.waits(self.devices, self.rounds, self.speed, sizes) if sizes and self.cpu else {}
         for n, curve in waits.items():
             self.progress(f"devices that share processors wait up to {1e3 * curve.seconds[-1]:.2f} ms in groups of {n}")
         curves: dict[tuple[str, int], Curve] = {}
@@ -103,7 +108,7 @@ class Calibration:
                 curves[kind, n] = Curve.through(found, floor=True)
             if inner_points:
                 layouts = _layouts(inner_points, curves["all_gather", n], n)
-        new = overheads.fresh(self.devices, self.rounds, 4 * largest, 2 * steps - 1)
+        new = overheads.fresh(self.devices, self.rounds, self.speed, 4 * largest, 2 * steps - 1)
         self.devices.forget()
         self.progress(f"new memory: {new.seconds[-1] / new.sizes[-1] * 2**20 * 1e6:.0f} us per MiB on each device")
         rates = _rates(points) | ({("layout", "f32"): Rates(bytes=layouts)} if layouts is not None else {})
@@ -111,12 +116,24 @@ class Calibration:
             "device": describe(first), "devices": str(count), "rounds": str(self.rounds),
             "elements": ", ".join(elements), "jax": jax.__version__, "date": time.strftime("%Y-%m-%d"),
         }  # fmt: skip
+        slow = self.speed.found
+        self.progress(f"the same work took {min(slow):.2f} to {max(slow):.2f} times as long as at first, "
+                      f"which measurements are divided by, {self.speed.typical:.2f} in the median")  # fmt: skip
         return Profile(
             kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, provenance,
-        )  # fmt: skip
+        ).scaled(self.speed.typical)  # fmt: skip
+
+    @functools.cached_property
+    def speed(self) -> Speed:
+        """The speed of the machine, by a product of matrices that stay in caches."""
+        call = self._program(Probe(("speed", "f32", "flops"), 1.0, (((_SIDE, _SIDE), jnp.float32),) * 2, jnp.matmul))
+        call(1)
+        iterations = max(1, round(_WORK / max(timed(call, 64) / 64, _NO_TIME)))
+        return Speed(functools.partial(call, iterations))
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
-        """Each probe with the seconds of its op; probes of one row (curve) are interleaved."""
+        """Each probe with the seconds of its op, at the speed that the machine had at first; probes of one row (curve)
+        are interleaved."""
         rows: dict[Any, list[Probe]] = {}
         for probe in wanted:
             rows.setdefault((probe.row[0], probe.row[-1]) if probe.row[0] == "link" else probe.row, []).append(probe)
@@ -143,15 +160,17 @@ class Calibration:
         most = [_MOST_UNROLLED if p.unrolled else _MOST for p in every]
         iterations = [self._iterations(c, n) for c, n in zip(calls, most, strict=True)]
         times: list[list[float]] = [[] for _ in calls]
+        before = self.speed.looks
         for _ in range(self.rounds):
             for i, (call, n) in enumerate(zip(calls, iterations, strict=True)):
+                self.speed.look()
                 few = timed(call, 1)
                 times[i].append((timed(call, n) - few) / (n - 1))
-        out = []
+        slow, out = self.speed.slowness(before), []
         for p, e, found in zip(group, empty, times[len(often) :], strict=True):
             more = statistics.median(t - r for t, r in zip(found, times[e], strict=True))
             least = (_LEAST if self.cpu else _LEAST_OF_LOOPS) * statistics.median(found)
-            out.append((p, max(more, least, _NO_TIME) / p.copies))
+            out.append((p, max(more / slow, least / slow, _NO_TIME) / p.copies))
         return out
 
     @staticmethod

@@ -1,4 +1,7 @@
-"""What a step takes beside its ops, measured: starting it, arrays, kernels, new memory, waiting.  Imports jax."""
+"""What a step takes beside its ops, measured: starting it, arrays, kernels, new memory, waiting.  Imports jax.
+
+All seconds are those at the speed that the machine had at first (`pcg.runtime.speed`).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from pcg.machine.curve import Curve
 from pcg.runtime import jax_compat, probes
 from pcg.runtime.measured import Devices, timed
+from pcg.runtime.speed import Speed
 
 #: Seconds where nothing can be measured: a tenth of a microsecond, below what matters to a step.
 _NO_TIME = 1e-7
@@ -25,13 +29,13 @@ _NO_TIME = 1e-7
 _LONG, _FEWEST = 0.08, 4
 
 
-def dispatch(devices: Devices, rounds: int) -> tuple[float, float]:
+def dispatch(devices: Devices, rounds: int, speed: Speed) -> tuple[float, float]:
     """Seconds of a program that does nothing, and what one more array in and out of it adds."""
-    one, many = _medians(devices, rounds, *((lambda *xs: [x + 1 for x in xs], arrays) for arrays in (1, 65)))
+    one, many = _medians(devices, rounds, speed, *((lambda *xs: [x + 1 for x in xs], arrays) for arrays in (1, 65)))
     return one, max(0.0, (many - one) / 64)
 
 
-def kernel(devices: Devices, rounds: int) -> float:
+def kernel(devices: Devices, rounds: int, speed: Speed) -> float:
     """Seconds of a kernel that does next to nothing: one in a long chain that cannot be fused."""
 
     def chain(length: int, x: Any) -> Any:
@@ -40,11 +44,13 @@ def kernel(devices: Devices, rounds: int) -> float:
         return x
 
     low, high = 4, 20
-    short, long = _medians(devices, rounds, *((functools.partial(chain, n), 1) for n in (low, high)))
+    short, long = _medians(devices, rounds, speed, *((functools.partial(chain, n), 1) for n in (low, high)))
     return max(0.0, (long - short) / (2 * (high - low)))  # two kernels per link of the chain
 
 
-def _medians(devices: Devices, rounds: int, *programs: tuple[Callable[..., Any], int]) -> list[float]:
+def _medians(
+    devices: Devices, rounds: int, speed: Speed, *programs: tuple[Callable[..., Any], int]
+) -> list[float]:  # fmt: skip
     """Median seconds of functions of so many small arrays, interleaved."""
     mesh, spec = devices.mesh()
 
@@ -54,11 +60,15 @@ def _medians(devices: Devices, rounds: int, *programs: tuple[Callable[..., Any],
         return lambda: jax.block_until_ready(call(*args))
 
     calls = [compiled(*p) for p in programs]
-    rows = [[timed(call) for call in calls] for _ in range(4 * rounds + 1)][1:]
-    return [statistics.median(column) for column in zip(*rows, strict=True)]
+    rows, before = [], speed.looks
+    for _ in range(4 * rounds + 1):
+        speed.look()
+        rows.append([timed(call) for call in calls])
+    slow = speed.slowness(before)
+    return [statistics.median(column) / slow for column in zip(*rows[1:], strict=True)]
 
 
-def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:
+def fresh(devices: Devices, rounds: int, speed: Speed, largest: float, steps: int) -> Curve:
     """Seconds that new memory takes, by bytes of one allocation: a program with and without donation.
 
     The last result is kept until the next is there, as in a training loop.
@@ -72,8 +82,9 @@ def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:
         new = jax.jit(body).lower(args).compile()
         same = jax.jit(body, donate_argnums=(0,)).lower(args).compile()
         kept, state = None, jax.block_until_ready(new(args))
-        pairs = []
+        pairs, before = [], speed.looks
         for _ in range(rounds + 1):
+            speed.look()
             start = time.perf_counter()
             kept = jax.block_until_ready(new(args))
             middle = time.perf_counter()
@@ -81,11 +92,11 @@ def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:
             pairs.append((middle - start, time.perf_counter() - middle))
         del kept
         more = statistics.median(a for a, _ in pairs[1:]) - statistics.median(b for _, b in pairs[1:])
-        points.append((4.0 * elements, max(more, _NO_TIME)))
+        points.append((4.0 * elements, max(more / speed.slowness(before), _NO_TIME)))
     return Curve.through(points)
 
 
-def waits(devices: Devices, rounds: int, groups: Sequence[int]) -> dict[int, Curve]:
+def waits(devices: Devices, rounds: int, speed: Speed, groups: Sequence[int]) -> dict[int, Curve]:
     """How long devices wait for each other at a collective, by group size and seconds of work since they last
     synchronised.
 
@@ -100,11 +111,14 @@ def waits(devices: Devices, rounds: int, groups: Sequence[int]) -> dict[int, Cur
             call(1)
         iterations = max(_FEWEST, round(_LONG * _FEWEST / max(timed(calls[0], _FEWEST), 1e-6)))
         found: dict[int, list[tuple[float, float]]] = {n: [] for n in calls}
+        before = speed.looks
         for _ in range(2 * rounds - 1):
             for n, call in calls.items():
+                speed.look()
                 found[n].append(_idle(call, iterations))
-        work = statistics.median(seconds for seconds, _ in found[0])
-        idle = {n: statistics.median(lost for _, lost in x) for n, x in found.items()}
+        slow = speed.slowness(before)
+        work = statistics.median(seconds for seconds, _ in found[0]) / slow
+        idle = {n: statistics.median(lost for _, lost in x) / slow for n, x in found.items()}
         for n in groups:
             lost = idle[n] - idle[0]
             if amount:

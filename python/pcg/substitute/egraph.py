@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pcg.substitute.errors import TermError
-from pcg.substitute.pattern import Hole, Name, Pattern
+from pcg.substitute.pattern import Hole, Name, Pattern, operator_of
 from pcg.substitute.property import Binding, Property
 from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import Parameter, Term, subterms, term_of, type_of
@@ -51,30 +51,37 @@ class Direction:
 
 
 class Directions:
-    """Properties, by what they may be applied to."""
+    """Properties, by what they may be applied to.  Those of an operator are parsed when they are first looked for."""
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
         self._by_root: dict[tuple[str, tuple[Parameter, ...] | None], list[Direction]] = {}
+        self._texts: dict[str, list[tuple[int, Property, bool]]] = {}
+        """By the operator that a side begins with, sides that are not parsed: a number, and whether it is the right."""
         self._count = 0
         for p in properties:
             self.add(p)
 
     def add(self, p: Property) -> None:
         """One more property."""
-        left, right = p.sides
-        for here, there in ((left, right), (right, left)):
-            if isinstance(here, Pattern) and there.variables <= here.variables:
-                operands = tuple((i, o.operator) for i, o in enumerate(here.operands) if isinstance(o, Pattern))
-                named = any(isinstance(n, Name) for n in here.parameters)
-                known = None if named else tuple(n for n in here.parameters if not isinstance(n, Name))
-                direction = Direction(self._count, p, here, there, operands)
-                self._by_root.setdefault((here.operator, known), []).append(direction)
-                self._count += 1
+        for text, backward in ((p.left, False), (p.right, True)):
+            self._texts.setdefault(operator_of(text), []).append((self._count, p, backward))
+            self._count += 1
 
     def of(self, node: Node) -> Iterator[Direction]:
         """Those whose side may match a node."""
+        for number, p, backward in self._texts.pop(node.operator, ()):
+            self._parse(number, p, backward)
         yield from self._by_root.get((node.operator, None), ())
         yield from self._by_root.get((node.operator, node.parameters), ())
+
+    def _parse(self, number: int, p: Property, backward: bool) -> None:
+        here, there = reversed(p.sides) if backward else p.sides
+        if isinstance(here, Pattern) and there.variables <= here.variables:
+            operands = tuple((i, o.operator) for i, o in enumerate(here.operands) if isinstance(o, Pattern))
+            named = any(isinstance(n, Name) for n in here.parameters)
+            known = None if named else tuple(n for n in here.parameters if not isinstance(n, Name))
+            direction = Direction(number, p, here, there, operands)
+            self._by_root.setdefault((here.operator, known), []).append(direction)
 
 
 class EGraph:

@@ -77,6 +77,12 @@ class Pattern:
                 yield from operand.names()
 
 
+def operator_of(text: str) -> str:
+    """What a pattern begins with: its operator, or the variable that it is."""
+    found = _TOKEN.match(text)
+    return found["name"] or "" if found else ""
+
+
 def parse(text: str) -> Pattern | Hole:
     """The pattern that a text is.
 

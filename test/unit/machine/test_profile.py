@@ -208,6 +208,24 @@ def test_collectives_between_group_sizes():
 # -- text --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_a_scaled_profile_takes_so_many_times_as_long_for_everything(factor: float):
+    one = profile()
+    other = one.scaled(factor)
+    for op, flops, touched in (("stablehlo.dot_general", 1e8, 1e6), ("stablehlo.add", 1e5, 1e6), ("stablehlo.tanh", 1e5, 1e6)):
+        before, after = (p.seconds(op, "f32", flops, touched) for p in (one, other))
+        assert before is not None and after == pytest.approx(factor * before)
+    for p, q in zip(
+        (one.kernel, one.dispatch, one.argument, one.fresh(3e6), one.collectives["all_reduce", 8](5e5)),
+        (other.kernel, other.dispatch, other.argument, other.fresh(3e6), other.collectives["all_reduce", 8](5e5)),
+        strict=True,
+    ):
+        assert q == pytest.approx(factor * p)
+    # Devices wait longer, and what they do before takes longer.
+    assert other.waits[8](factor * 5e-3) == pytest.approx(factor * one.waits[8](5e-3))
+    assert (other.name, other.devices, other.provenance) == (one.name, one.devices, one.provenance)
+
+
 def test_text_and_back():
     p = profile()
     assert loads(dumps(p)) == p

@@ -1,5 +1,6 @@
 """Plans: shortest, legal, and cheap to find."""
 
+import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from pcg.reshard import (
     ReshardError,
     Slice,
     UniformLink,
+    at_once,
     cost,
     direct,
     permutation,
@@ -205,3 +207,37 @@ def test_permutation_is_one_to_one_and_keeps_what_fits(src, dst):
     for s, t in pairs:
         for x, y in zip(parse(src).dims, parse(dst).dims, strict=True):
             assert mesh.index(s, x) == mesh.index(t, y)
+
+
+@pytest.mark.parametrize(("steps", "want"), [
+    ([], []),
+    ([AllReduce(("model",), "sum"), AllReduce(("data",), "sum")], [AllReduce(("data", "model"), "sum")]),
+    ([AllReduce(("model",), "sum"), AllReduce(("data",), "max")], None),
+    ([AllReduce(("model",), "sum"), AllGather(0, ("data",))], None),
+    ([AllGather(0, ("model",)), AllGather(0, ("data",))], [AllGather(0, ("data", "model"))]),
+    ([AllGather(0, ("model",)), AllGather(1, ("data",))], None),
+    ([ReduceScatter(1, ("model",), "sum"), ReduceScatter(1, ("data",), "sum")],
+     [ReduceScatter(1, ("model", "data"), "sum")]),
+    ([ReduceScatter(1, ("model",), "sum"), ReduceScatter(0, ("data",), "sum")], None),
+    ([AllReduce(("c",), "sum"), AllReduce(("a",), "sum"), AllReduce(("b",), "sum"), Slice(0, ("a",))],
+     [AllReduce(("a", "b", "c"), "sum"), Slice(0, ("a",))]),
+])  # fmt: skip
+def test_collectives_in_turns_become_one(steps, want):
+    assert at_once(steps) == tuple(steps if want is None else want)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_collectives_at_once_lead_where_those_in_turns_do(data):
+    mesh = Mesh.parse("a=2,b=2,c=2")
+    src, dst = (data.draw(st.sampled_from(layouts(mesh, 2, partial=p))) for p in (True, False))
+    # Small groups cost next to nothing, so that there are turns.
+    link = lambda axes, sent, name: 10.0 ** (3 * len(axes)) + sent  # noqa: E731
+    turns = plan(src, dst, (64, 64), 4, mesh, link)
+    found = at_once(turns)
+    for step in found:
+        src = step.apply(src)
+    assert src == dst and len(found) <= len(turns)
+    kinds = [(s.name, getattr(s, "dim", None)) for s in found]
+    in_turns = ("all_reduce", "all_gather", "reduce_scatter")
+    assert not any(a == b and a[0] in in_turns for a, b in itertools.pairwise(kinds))
