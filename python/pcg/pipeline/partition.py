@@ -80,11 +80,8 @@ def _bottleneck(rows: Floats) -> float:
     best[0] = np.inf
     for k, ends in enumerate(rows[1:], 1):
         following = np.full(count + 1, np.inf)
-        i = k
+        # With one op more `best` may be less: on groups of other kinds another stage may begin later then.
         for end in range(k + 1, count + 1):
-            # The best beginning of the last stage does not decrease with its end.
-            while i + 1 < end and max(best[i + 1], ends[end] - ends[i + 1]) <= max(best[i], ends[end] - ends[i]):
-                i += 1
-            following[end] = max(best[i], ends[end] - ends[i])
+            following[end] = np.maximum(best[k:end], ends[end] - ends[k:end]).min()
         best = following
     return float(best[count])

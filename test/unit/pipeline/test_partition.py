@@ -93,6 +93,12 @@ def test_stages_on_several_kinds_of_devices(data):
     assert longest(partition(rows, [0.0] * count, stages, slack=0.0)) == least
 
 
+def test_with_one_op_more_the_longest_stage_may_be_shorter():
+    """The first three ops take 6 in two stages, the first four 4, as the second stage may begin behind the slow ones."""
+    rows = [[0, 0, 4, 0, 0], [0, 5, 6, 3, 0], [0, 0, 0, 0, 0]]
+    assert partition(rows, [0.0] * 5, 3, slack=0.0) == (3, 4)
+
+
 def test_rows_for_other_stages():
     with pytest.raises(PipelineError, match="times of 2 stages for 3; allowed: one row per stage"):
         partition([[1.0] * 4] * 2, [0.0] * 4, 3)
