@@ -9,7 +9,7 @@ from typing import Any
 
 
 def interleaved(candidates: Mapping[str, Callable[[], Any]], rounds: int, warmup: int = 2) -> dict[str, float]:
-    """Median seconds of each candidate, called in turn `rounds` times (the order flips every round)."""
+    """Median seconds of each candidate, called in turn `rounds` times (the order flips every round), `steady`."""
     for _ in range(warmup):
         for run in candidates.values():
             run()
