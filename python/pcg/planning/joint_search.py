@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from torch_mlir import ir
@@ -101,12 +100,6 @@ class JointSearch:
         self.solution = self._proved(best) if self._nodes_at_most else replace(best, bound=0.0)
         taken = self._core.taken(self.solution.x)
         self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Look for nothing any more."""
