@@ -73,6 +73,7 @@ class LocalSearch:
         if cost >= self.cost - 0.25:
             return False
         self.best, self.cost = x.copy(), cost
+        self.bound = min(self.bound, cost)  # which a rounding error may have put above it
         if self.report is not None:
             self.report(cost, self.best, self.bound)
         return True
@@ -163,6 +164,7 @@ class LocalSearch:
         self.offer(x)
 
     def raise_bound(self, bound: float, multipliers: np.ndarray) -> None:
+        bound = min(bound, self.cost)
         if bound > self.bound:
             self.bound = bound
             self.multipliers = multipliers.copy()

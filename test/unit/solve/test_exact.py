@@ -146,6 +146,7 @@ def test_bounds_stay_below_the_optimum_with_any_multipliers(seed):
         assert all(0 <= k < size for k, size in zip(x, m.size, strict=True))
 
 
+@example(7434, 3000)  # a relaxation that is above the optimum by a rounding error
 @settings(max_examples=200, deadline=None)
 @given(SEEDS, st.sampled_from([1, 3000, 1 << 28]))
 def test_branch_and_bound_proves_the_optimum(seed, memory):
