@@ -37,10 +37,14 @@ def constant_bytes(func: ir.Operation) -> float:
     return math.fsum(sizes.values())
 
 
+def is_readable(constant: ir.Operation) -> bool:
+    """Whether the bindings can read the value of a constant: not that of complex numbers."""
+    return not isinstance(ir.RankedTensorType(constant.results[0].type).element_type, ir.ComplexType)
+
+
 def _distinct_value(op: ir.Operation) -> ir.Attribute | ir.Operation | None:
     """What tells a constant from others; None if all its elements are the same."""
-    if isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.ComplexType):
-        # The bindings cannot read the value; printed, one of many elements is left out.
+    if not is_readable(op):  # printed, one of many elements is left out
         return op if "__elided__" in op.get_asm(large_elements_limit=2) else None
     value = op.attributes["value"]
     return None if isinstance(value, ir.DenseElementsAttr) and value.is_splat else value

@@ -139,7 +139,9 @@ class TensorCosts:
             limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(self._limits))
             keep = tuple(d for d, n in enumerate(limits) if n != 1)
             # An axis of one device may split a dimension that nothing else can: such meshes take the long way.
-            odd = 1 in self.mesh.sizes or layouts_count(len(keep), len(self.mesh.axes)) > planner.EXACT_LAYOUTS
+            # Where no dimension can be split there are few layouts, but as many orders of axes as for one that can be.
+            count = layouts_count(max(1, len(keep)), len(self.mesh.axes))
+            odd = 1 in self.mesh.sizes or count > planner.EXACT_LAYOUTS
             kept = tuple(limits[d] for d in keep)
             self._known[key] = None if odd else Distances(kept, keep, self.layouts, self._size * padding, self.link)
         return self._known[key]

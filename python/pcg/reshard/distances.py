@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from pcg.kernels.paths import shortest
-from pcg.reshard.layout_graph import SLICE_SECONDS, LinkCost, graph_of, uneven_dims
+from pcg.reshard.layout_arrays import LayoutArrays
+from pcg.reshard.layout_graph import SLICE_SECONDS, LinkCost, uneven_dims
 from pcg.reshard.layouts import UNKNOWN, Layouts, Numbers
 
 
@@ -52,63 +52,38 @@ class _Rows:
 
 
 class _Graph:
-    """The graph of layouts whose dimensions can be split into any number, as arrays.
-
-    It is grown to everything that can be reached from what is in it.
-    """
+    """The graph of layouts whose dimensions can be split into any number, as arrays, for the layouts of a mesh."""
 
     def __init__(self, rank: int, layouts: Layouts) -> None:
-        self.graph = graph_of((layouts.mesh.size,) * rank, layouts.mesh)
+        self.arrays = LayoutArrays(rank, layouts.mesh)
         self.layouts = layouts
-        self.count = 0
-        """Of layouts."""
-        self._grown: set[int] = set()
         self._nodes: dict[tuple[int, ...], Numbers] = {}
         self._within: dict[tuple[int, ...], _Edges] = {}
 
     def nodes(self, numbers: np.ndarray, keep: tuple[int, ...]) -> np.ndarray:
         """The node of each layout of a tensor of which the dimensions `keep` are in the graph."""
-        known = self._nodes.setdefault(keep, Numbers())
+        known, before = self._nodes.setdefault(keep, Numbers()), self.arrays.count
         if missing := known.missing(numbers):
-            for n in missing:
-                spec = self.layouts.specs[n]
-                known.set(n, self.graph.node((tuple([spec.dims[d] for d in keep]), spec.partial)))
-            self._include(known.of(np.array(missing)).tolist())
+            specs = [self.layouts.specs[n] for n in missing]
+            found = self.arrays.nodes([([spec.dims[d] for d in keep], spec.partial) for spec in specs])
+            known.set_all(missing, found)
+        if self.arrays.count > before:
+            self._within.clear()
         return known.of(numbers)
-
-    def _include(self, nodes: Sequence[int]) -> None:
-        waiting = [n for n in nodes if n not in self._grown]
-        if not waiting:
-            return
-        while waiting:
-            n = waiting.pop()
-            if n not in self._grown:
-                self._grown.add(n)
-                waiting.extend(after for after, _ in self.graph.edges(n) if after not in self._grown)
-        edges = np.array(
-            [(n, after, hop) for n in sorted(self._grown) for after, hop in self.graph.edges(n)], np.int64
-        ).reshape(-1, 3)
-        self._edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-        self.count = len(self.graph.states)
-        count = self.graph.count
-        parts = np.array([[count(axes) for axes in dims] for dims, _ in self.graph.states], np.int64)
-        #: Into how many parts each layout splits each dimension.
-        self._parts = parts.reshape(self.count, len(self.graph.limits))
-        self._within.clear()
 
     def within(self, limits: tuple[int, ...]) -> _Edges:
         """The edges between layouts that split each dimension into a divisor of its limit."""
         found = self._within.get(limits)
         if found is None:
-            can = ((np.array(limits, np.int64) % self._parts) == 0).all(axis=1)
+            arrays = self.arrays
+            can = ((np.array(limits, np.int64) % arrays.parts) == 0).all(axis=1)
             # Blocks of uneven dimensions stay as they are.
-            stays = (np.array([hop[3] for hop in self.graph.hops], np.int64) & uneven_dims(limits)) == 0
-            before, after, hops = self._edges.T
-            edges = self._edges[can[before] & can[after] & stays[hops]]
-            ends, hops = edges[:, :2], edges[:, 2]
-            starts = np.flatnonzero(np.any(np.diff(ends, axis=0, prepend=-1) != 0, axis=1))
-            rows = np.searchsorted(ends[starts, 0], np.arange(self.count + 1))
-            found = self._within[limits] = _Edges(hops, np.unique(hops), starts, rows, ends[starts, 1])
+            stays = (arrays.uneven & uneven_dims(limits)) == 0
+            kept = np.flatnonzero(can[arrays.before] & can[arrays.after] & stays[arrays.hop])
+            before, after, hops = arrays.before[kept], arrays.after[kept], arrays.hop[kept]
+            starts = np.flatnonzero((np.diff(before, prepend=-1) != 0) | (np.diff(after, prepend=-1) != 0))
+            rows = np.searchsorted(before[starts], np.arange(arrays.count + 1))
+            found = self._within[limits] = _Edges(hops, np.unique(hops), starts, rows, after[starts])
         return found
 
 
@@ -136,8 +111,8 @@ class Distances:
         graph = self._graph
         numbers = graph.nodes(np.concatenate([src, dst]), self._keep)
         starts, ends = numbers[: len(src)], numbers[len(src) :]
-        if len(self._forward.place) < graph.count:
-            self._forward, self._backward = _Rows(graph.count), _Rows(graph.count)
+        if len(self._forward.place) < graph.arrays.count:
+            self._forward, self._backward = _Rows(graph.arrays.count), _Rows(graph.arrays.count)
         rows, near, far = (self._backward, ends, starts) if backward else (self._forward, starts, ends)
         if len(new := rows.missing(near)):
             rows.add(new, self._from(new, backward))
@@ -146,7 +121,7 @@ class Distances:
     def _from(self, nodes: np.ndarray, backward: bool) -> np.ndarray:
         """Seconds from each of `nodes` to every node, or back."""
         edges = self._graph.within(self._limits)
-        every = self._graph.graph.hops
+        every = self._graph.arrays.hops
         if len(self._hop_costs) < len(every):
             more = np.full(len(every) - len(self._hop_costs), np.nan)
             self._hop_costs = np.concatenate([self._hop_costs, more])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -34,6 +34,10 @@ class Numbers:
     def set(self, number: int, value: int) -> None:
         """Note the value of a layout."""
         self._known[number] = value
+
+    def set_all(self, numbers: Sequence[int], values: np.ndarray) -> None:
+        """Note the values of layouts."""
+        self._known[numbers] = values
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """The values of layouts, none of which is missing."""

@@ -21,6 +21,9 @@ from pcg.solve.pairwise import Pairwise
 
 #: Neighbours up to which a node is eliminated.  Chosen: those of one choice are in no table's size, only in its scope.
 _SCOPE = 60
+#: Of orders for all nodes how many are compared, unless one takes little work, a millisecond, and entries of messages at
+#: most: 256 MiB.  Choices.
+_TRIES, _LITTLE, _MOST_ENTRIES = 5, 3e5, 1 << 25
 
 
 @dataclass
@@ -34,6 +37,8 @@ class EliminationOrder:
     """Nodes of the region that keep their strategy."""
     entries: int
     """Message entries in all."""
+    work: float
+    """Sums that are compared: of every step's table times its node's choices."""
 
     def run(self, network: Pairwise, unary: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The best assignment under `unary` among those that agree with `x` outside `free`."""
@@ -107,10 +112,29 @@ def elimination_order(
         touch(near)
     # A node that was conditioned on late was in tables laid out before: they are smaller than counted.
     gone = set(conditioned)
-    return _lay_out(network, order, [[u for u in own if u not in gone] for own in scopes], conditioned)
+    return _lay_out(network, order, [[u for u in own if u not in gone] for own in scopes], conditioned, spent)
 
 
-def _lay_out(network: Pairwise, order: list[int], scopes: list[list[int]], conditioned: list[int]) -> EliminationOrder:
+def exact_order(network: Pairwise, work: float) -> EliminationOrder | None:
+    """An order for all nodes that takes at most so much `work`, so that what it finds is the best assignment.
+
+    The least of a few random ones; None if there is none among them.
+    """
+    best: EliminationOrder | None = None
+    for seed in range(_TRIES):
+        order = elimination_order(network, range(network.n), random.Random(seed), work, work)
+        if order.conditioned or order.entries > _MOST_ENTRIES:
+            continue
+        if best is None or order.work < best.work:
+            best = order
+        if best.work <= _LITTLE:
+            break
+    return best
+
+
+def _lay_out(
+    network: Pairwise, order: list[int], scopes: list[list[int]], conditioned: list[int], work: float
+) -> EliminationOrder:
     size = network.size.tolist()
     place = {v: b for b, v in enumerate(order)}
     ei, table = network.ei.tolist(), network.table.tolist()
@@ -164,4 +188,4 @@ def _lay_out(network: Pairwise, order: list[int], scopes: list[list[int]], condi
         column(factors, 2), column(factors, 3), ints(strides), ints(message_at), ints(fixed_at), column(fixed, 0),
         column(fixed, 1), column(fixed, 2), column(fixed, 3),
     )  # fmt: skip
-    return EliminationOrder(arrays, list(order), conditioned, max(entries, 1))
+    return EliminationOrder(arrays, list(order), conditioned, max(entries, 1), work)

@@ -4,8 +4,11 @@ import itertools
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pcg.layout import Mesh
+from pcg.reshard.layout_arrays import LayoutArrays
 from pcg.reshard.layout_graph import UNEVEN, graph_of
 
 
@@ -69,3 +72,48 @@ def test_permutes_of_uneven_dimensions_keep_their_blocks(limits, mesh):
                 want.add(other)
         assert set(found) == want and len(found) == len(want)
     assert len(seen) > 3 or limits[0] == 1
+
+
+#: Axes of meshes, with as many dimensions as tensors have on them at most: their graphs have some hundred layouts.
+MESHES = [("a=8", 5), ("b=2,a=3", 4), ("c=2,a=2,b=2", 3), ("a=2,m=4,b=2", 3), ("d=2,c=2,b=2,a=2", 1)]
+
+
+@st.composite
+def starts(draw):
+    """A mesh, and layouts of one rank, partial over some axes by one kind of reduction or several."""
+    mesh, most = draw(st.sampled_from(MESHES))
+    mesh, rank = Mesh.parse(mesh), draw(st.integers(0, most))
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        order = draw(st.permutations(mesh.names))
+        places = [draw(st.integers(-1 - bool(found), rank - 1)) for _ in order]
+        dims = tuple(tuple(a for a, p in zip(order, places, strict=True) if p == d) for d in range(rank))
+        partial = sorted(a for a, p in zip(order, places, strict=True) if p == -2)
+        found.append((dims, tuple((a, draw(st.sampled_from(["sum", "max"]))) for a in partial)))
+    return mesh, rank, found
+
+
+@settings(max_examples=60, deadline=None)
+@given(starts())
+def test_the_arrays_have_the_steps_of_the_graph(case):
+    """All of them, and no others, from everything that can be reached."""
+    mesh, rank, found = case
+    graph = graph_of((mesh.size,) * rank, mesh)
+    waiting, seen, steps = [graph.node(layout) for layout in found], set(), set()
+    while waiting:
+        n = waiting.pop()
+        if n not in seen:
+            seen.add(n)
+            steps |= {(graph.states[n], graph.states[after], graph.hops[hop]) for after, hop in graph.edges(n)}
+            waiting += [after for after, _ in graph.edges(n)]
+    arrays = LayoutArrays(rank, mesh)
+    every = [graph.states[n] for n in seen]
+    numbers = arrays.nodes(found).tolist()
+    layout = dict(zip(arrays.nodes(every).tolist(), every, strict=True))
+    assert len(layout) == len(every) and [layout[n] for n in numbers] == found
+    columns = (arrays.before.tolist(), arrays.after.tolist(), arrays.hop.tolist())
+    have = [(layout[a], layout[b], arrays.hops[h]) for a, b, h in zip(*columns, strict=True) if a in layout]
+    assert len(have) == len(set(have)) and set(have) == steps
+    assert list(zip(*columns[:2], strict=True)) == sorted(zip(*columns[:2], strict=True))
+    parts = [[math.prod(map(mesh.axis_size, axes)) for axes in layout[n][0]] for n in sorted(layout)]
+    assert arrays.parts[sorted(layout)].tolist() == parts

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve import ilp, trws
+from pcg.solve.bucket_elimination import exact_order
 from pcg.solve.effort import DEFAULT
 from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network, _most, _most_of_each
@@ -36,6 +37,17 @@ def networks(draw: st.DrawFn) -> Network:
 
 def brute_force(network: Network) -> float:
     return min(network.cost(x) for x in itertools.product(*(range(len(u)) for u in network.unary)))
+
+
+@given(networks(), st.sampled_from([2.0, 40.0, 1e6]))
+@settings(max_examples=150, deadline=None)
+def test_an_order_for_all_nodes_finds_the_best_assignment(network: Network, work: float) -> None:
+    order = exact_order(network.flat, work)
+    assert order is not None or work < 1e6
+    if order is not None:
+        assert order.work <= work and not order.conditioned
+        x = order.run(network.flat, network.flat.unary, np.zeros(network.flat.n, dtype=np.int64)).tolist()
+        assert network.cost(x) == pytest.approx(brute_force(network))
 
 
 @given(networks())
@@ -136,17 +148,33 @@ def test_dual_bound_is_a_bound_and_keeps_the_optimum_open(network: Network) -> N
     assert kept or found.cost == pytest.approx(best)
 
 
-def test_the_ilp_closes_what_bounds_cannot() -> None:
+@pytest.mark.parametrize("work", [1.0, 1e6])
+def test_exact_elimination_or_the_ilp_closes_what_bounds_cannot(work: float, monkeypatch: pytest.MonkeyPatch) -> None:
     # An odd cycle that prefers to differ: the local polytope is loose, so branch and bound must finish.
+    monkeypatch.setattr(ilp, "_EXACT", work)
     network = Network()
     for _ in range(5):
         network.add(np.array([0.0, 1e-7]))
     for i, j in itertools.combinations(range(5), 2):
         network.connect(i, j, 1e-5 * np.eye(2))
     found = solve(network)
-    assert found.variables > 0
+    assert (found.variables > 0) == (work == 1.0)
     assert found.cost == pytest.approx(brute_force(network))
     assert found.bound == pytest.approx(found.cost, rel=1e-3)
+
+
+def test_an_ilp_of_many_entries_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ilp, "_EXACT", 1.0)
+    network = Network()
+    rng = np.random.default_rng(0)
+    for _ in range(9):
+        network.add(rng.random(4))
+    for i, j in itertools.combinations(range(9), 2):
+        network.connect(i, j, rng.random((4, 4)))
+    every = solve(network)
+    less = solve(network, effort=replace(DEFAULT, entries=10, depth=0))
+    assert every.variables > 0 and less.variables == 0
+    assert less.bound <= every.cost <= less.cost and less.bound < every.bound
 
 
 def test_starts_are_never_beaten_by_the_answer() -> None:
@@ -220,6 +248,7 @@ def test_ascent_goes_on_from_another() -> None:
 
 def test_a_deep_network_gets_as_many_sweeps_as_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ilp, "_USUAL", (5, 5))
+    monkeypatch.setattr(ilp, "_EXACT", 1.0)
     network, effort = ladder(1000, 5, 0.01), replace(DEFAULT, large=0)
     first = solve(network, effort=replace(effort, work=0.0))
     assert first.cost > first.bound * 1.01

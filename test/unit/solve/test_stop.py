@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from pcg.solve import ilp
 from pcg.solve.ilp import solve
 from pcg.solve.mip import Rows
 from pcg.solve.network import Network
@@ -86,7 +87,8 @@ def test_not_by_hand_in_another_thread() -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 5])
-def test_a_search_that_is_ended_returns_the_best_so_far(after: int) -> None:
+def test_a_search_that_is_ended_returns_the_best_so_far(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ilp, "_EXACT", 1.0)  # so that there is an ILP
     network, stop = dense(7), After(after)
     whole = solve(network)
     start = [0] * len(network.unary)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from pcg.ir.constants import is_readable
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, functions, walk
 from pcg.rewrite.substitutions.apply import erase_unused, rules_for
@@ -159,7 +160,8 @@ class Saturation:
         if found is None:
             key: object = value
             scatters = op is not None and op.name == "stablehlo.scatter" and update_kind(op)
-            if op is not None and len(op.results) == 1 and (scatters or not len(op.regions)):
+            comparable = op is not None and (op.name != "stablehlo.constant" or is_readable(op))
+            if op is not None and comparable and len(op.results) == 1 and (scatters or not len(op.regions)):
                 attributes = tuple((n, op.attributes[n]) for n in op.attributes)
                 operands = [self._signature(v) for v in op.operands]
                 if op.name in ("stablehlo.add", "stablehlo.multiply"):
