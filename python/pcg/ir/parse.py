@@ -83,6 +83,21 @@ def parse_text(text: str, context: ir.Context, name: str = "-") -> ir.Module:
             raise _syntax_error(error, name) from None
 
 
+def parse_written(program: str | bytes) -> ir.Module:
+    """A program that was read and written again here, in the current context.
+
+    It may keep attributes of dialects that nobody registered: those that no pass reads, and the rules that jax states
+    for custom calls.
+    """
+    context = ir.Context.current
+    lenient = context.allow_unregistered_dialects
+    context.allow_unregistered_dialects = True
+    try:
+        return ir.Module.parse(program)
+    finally:
+        context.allow_unregistered_dialects = lenient
+
+
 def _syntax_error(error: ir.MLIRError, name: str) -> PcgError:
     """The first error MLIR reported, with the rest below it."""
     found = list(getattr(error, "error_diagnostics", ()))

@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.clone import clone_module, take_contents
+from pcg.ir.parse import parse_written
 from pcg.ir.walk import entry_of, walk
 from pcg.machine.units import bytes_text
 from pcg.planning.evaluate import Context, lowered, memory_of, resharded
@@ -138,7 +139,7 @@ def write_plan(module: ir.Operation, chosen: MemoryPlan) -> None:
     else:  # planned for an earlier limit, in another context
         text = other.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
         with module.context:
-            other = ir.Module.parse(text).operation
+            other = parse_written(text).operation
     take_contents(module, other)
     if chosen.recompute is not None:
         with module.context, ir.Location.unknown():

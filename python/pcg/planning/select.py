@@ -19,6 +19,7 @@ from pcg.baselines.plans import BaselinePlan
 from pcg.ir import annotation
 from pcg.ir.clone import take_contents
 from pcg.ir.errors import PcgError
+from pcg.ir.parse import parse_written
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of
@@ -112,7 +113,7 @@ class Select(Transformation):
             return
         # What has been rewritten because that is faster by the estimate of the search may not be so by simulation.
         with module.context:
-            other = ir.Module.parse(text).operation
+            other = parse_written(text).operation
         without = copy.copy(self)
         without.__post_init__()
         errors = [selection._attempt(of) for selection, of in ((without, other), (self, module))]

@@ -22,6 +22,7 @@ from torch_mlir import ir
 from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
+from pcg.ir.parse import parse_written
 from pcg.ir.transformation import option
 from pcg.ir.walk import body, walk
 from pcg.planning.workspace import Workspace
@@ -199,7 +200,7 @@ def _on_current(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -
             _current = None
             gc.collect()  # of the program before, which nothing needs any more
         with make_context(allow_unregistered=lenient):
-            workspace = Workspace(ir.Module.parse(program).operation)
+            workspace = Workspace(parse_written(program).operation)
         if _current is not None:
             workspace.adopt(_current[2])
         _current = program, unmeshed, workspace

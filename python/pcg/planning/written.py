@@ -7,6 +7,8 @@ from typing import Any
 
 from torch_mlir import ir
 
+from pcg.ir.parse import parse_written
+
 
 class Written:
     """A program with layouts; as bytecode where it goes to another process."""
@@ -19,7 +21,7 @@ class Written:
         """The program, in `context` or in that in which it was made."""
         if self._module is None:
             with context:
-                self._module = ir.Module.parse(self._bytecode).operation
+                self._module = parse_written(self._bytecode).operation
         return self._module
 
     def bytecode(self) -> bytes:

@@ -170,11 +170,11 @@ class LayoutArrays:
         parts = self._splits.parts[block.layouts]
         self.count += len(layouts)
         self.parts = np.concatenate([self.parts, parts])
-        held = 1 / parts.prod(axis=1)
+        shard = 1 / parts.prod(axis=1)
         if taken:
-            steps = _Steps.joined([self._among(block, self._blocks[()]), *self._reduced(block, held)])
+            steps = _Steps.joined([self._among(block, self._blocks[()]), *self._reduced(block, shard)])
         else:
-            steps = self._steps = _Steps.joined([*self._within(block, held)])
+            steps = self._steps = _Steps.joined([*self._within(block, shard)])
         self.before = np.concatenate([self.before, steps.before])
         self.after = np.concatenate([self.after, steps.after])
         self.hop = np.concatenate([self.hop, self._numbered(steps)])
@@ -204,15 +204,15 @@ class LayoutArrays:
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _within(self, block: _Block, held: np.ndarray) -> Iterator[_Steps]:
-        """Steps between layouts that are not partial, one of which has the share `held` of the tensor on each device."""
+    def _within(self, block: _Block, shard: np.ndarray) -> Iterator[_Steps]:
+        """Steps between layouts that are not partial, of which each device has the share `shard` of the tensor."""
         splits, rows = self._splits, block.layouts
         n = len(rows)
         over = np.append(splits.over, 0).astype(_Short)  # of `_NONE`, which is -1, too
         grown, lost = np.zeros((2, n, n), _Short)  # how many dimensions are split further, and less far
         longer, shorter = np.full((2, n, n), _NONE, _Short)  # over what, where it is one
         gained, gone = np.zeros((2, n, n), _Short)  # over which axes in all, as bits
-        fits, splits_alike = np.ones((2, n, n), np.bool_)
+        fits, equal_parts = np.ones((2, n, n), np.bool_)
         for d in range(self._rank):
             here, there = rows[:, d][:, None], rows[:, d][None, :]
             more, less = splits.more[here, there], splits.more[there, here]
@@ -224,7 +224,7 @@ class LayoutArrays:
             gained |= over[more]
             gone |= over[less]
             fits &= grows | shrinks | (here == there)
-            splits_alike &= splits.parts[here] == splits.parts[there]
+            equal_parts &= splits.parts[here] == splits.parts[there]
 
         def ends(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             i, j = np.nonzero(where)
@@ -235,15 +235,15 @@ class LayoutArrays:
         yield _Steps.of(first + i, first + j, _SLICE, splits.number[()], 0.0)
         i, j = ends(fits & (grown == 0) & (lost == 1))
         axes = shorter[i, j]
-        yield _Steps.of(first + i, first + j, _GATHER, axes, (parts[axes] - 1.0) * held[i])
+        yield _Steps.of(first + i, first + j, _GATHER, axes, (parts[axes] - 1.0) * shard[i])
         i, j = ends(fits & (grown > 0) & (lost > 0) & (gained == gone))
         # From one dimension to another in one order is over the axes in that; anything else is a regrouping.
         plain = (grown[i, j] == 1) & (lost[i, j] == 1) & (longer[i, j] == shorter[i, j])
         every = self._of_bits()[gone[i, j]]
         axes = np.where(plain, shorter[i, j], every)
-        yield _Steps.of(first + i, first + j, _EXCHANGE, axes, (parts[axes] - 1) / parts[axes] * held[i])
-        np.fill_diagonal(splits_alike, False)
-        yield self._permuted(block, *ends(splits_alike), held)
+        yield _Steps.of(first + i, first + j, _EXCHANGE, axes, (parts[axes] - 1) / parts[axes] * shard[i])
+        np.fill_diagonal(equal_parts, False)
+        yield self._permuted(block, *ends(equal_parts), shard)
 
     def _among(self, block: _Block, every: _Block) -> _Steps:
         """Steps between layouts of a block: those between the same that are not partial, `every` one."""
@@ -259,12 +259,12 @@ class LayoutArrays:
         found[self._splits.over] = self._splits.in_order
         return found
 
-    def _permuted(self, block: _Block, i: np.ndarray, j: np.ndarray, held: np.ndarray) -> _Steps:
+    def _permuted(self, block: _Block, i: np.ndarray, j: np.ndarray, shard: np.ndarray) -> _Steps:
         """Steps in which shards change hands: from layouts i to j, which split every dimension into as many."""
         splits, rows = self._splits, block.layouts
         axes_count = len(self._mesh.names)
-        late = 2 * self._rank * (axes_count + 1)
-        place = np.full((len(i), axes_count), late)  # where each axis is first named, in what changes
+        never = 2 * self._rank * (axes_count + 1)
+        place = np.full((len(i), axes_count), never)  # where each axis is first named, in what changes
         moves = np.zeros((len(i), self._mesh.size), np.bool_)
         others = np.zeros(len(i), np.int64)
         for d in range(self._rank):
@@ -272,12 +272,12 @@ class LayoutArrays:
             at = np.flatnonzero(here != there)
             for side, split in enumerate((here[at], there[at])):
                 named = splits.place[split]
-                named = np.where(named < axes_count, named + (2 * d + side) * (axes_count + 1), late)
+                named = np.where(named < axes_count, named + (2 * d + side) * (axes_count + 1), never)
                 place[at] = np.minimum(place[at], named)
             moves[at] |= splits.index[here[at]] != splits.index[there[at]]
             others += (splits.blocks[here] != splits.blocks[there]).astype(np.int64) << d
         order = np.argsort(place, axis=1, kind="stable")
-        named = np.take_along_axis(place, order, axis=1) < late
+        named = np.take_along_axis(place, order, axis=1) < never
         code = np.zeros(len(i), np.int64)
         for a in range(axes_count):
             code = code * (axes_count + 1) + np.where(named[:, a], order[:, a] + 1, 0)
@@ -288,9 +288,9 @@ class LayoutArrays:
             for o, has in zip(order[first].tolist(), named[first].tolist(), strict=True)
         ]
         axes = np.array(kinds, np.int64)[which.reshape(-1)] if kinds else np.zeros(0, np.int64)
-        return _Steps.of(block.first + i, block.first + j, _PERMUTE, axes, moves.mean(axis=1) * held[i], others)
+        return _Steps.of(block.first + i, block.first + j, _PERMUTE, axes, moves.mean(axis=1) * shard[i], others)
 
-    def _reduced(self, block: _Block, held: np.ndarray) -> Iterator[_Steps]:
+    def _reduced(self, block: _Block, shard: np.ndarray) -> Iterator[_Steps]:
         """Steps from layouts of a block to such as are partial over fewer axes."""
         splits, rows = self._splits, block.layouts
         every = np.arange(len(rows))
@@ -300,10 +300,10 @@ class LayoutArrays:
                 to = self._blocks[tuple(p for p in block.partial if p[0] not in gone)]
                 n = math.prod([self._mesh.axis_size(a) for a in gone])
                 axes = splits.number[tuple(sorted(gone))]
-                yield _Steps.of(block.first + every, self._at(to, rows), _REDUCE, axes, 2 * (n - 1) / n * held)
+                yield _Steps.of(block.first + every, self._at(to, rows), _REDUCE, axes, 2 * (n - 1) / n * shard)
                 orders = np.array([splits.number[axes] for axes in itertools.permutations(gone)], np.int64)
                 row, order = np.repeat(every, len(orders)), np.tile(orders, len(rows))
                 for d in range(self._rank):
                     after = rows[row]
                     after[:, d] = splits.behind[after[:, d], order]
-                    yield _Steps.of(block.first + row, self._at(to, after), _SCATTER, order, (n - 1) / n * held[row])
+                    yield _Steps.of(block.first + row, self._at(to, after), _SCATTER, order, (n - 1) / n * shard[row])

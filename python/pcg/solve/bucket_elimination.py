@@ -21,8 +21,8 @@ from pcg.solve.pairwise import Pairwise
 
 #: Neighbours up to which a node is eliminated.  Chosen: those of one choice are in no table's size, only in its scope.
 _SCOPE = 60
-#: Of orders for all nodes how many are compared, unless one takes little work, a millisecond, and entries of messages at
-#: most: 256 MiB.  Choices.
+#: Of orders for all nodes how many are compared, unless one takes little work, a millisecond, and how many entries
+#: messages have at most: 256 MiB.  Choices.
 _TRIES, _LITTLE, _MOST_ENTRIES = 5, 3e5, 1 << 25
 
 

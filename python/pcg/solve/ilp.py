@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.solve import neighbourhoods
-from pcg.solve.bucket_elimination import exact_order
+from pcg.solve.bucket_elimination import EliminationOrder, exact_order
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.layers import Layers
 from pcg.solve.mip import Rows
@@ -33,9 +33,9 @@ _USUAL, _USUAL_ENTRIES = (50, 150), 5e9
 _EARLY = 0.5
 #: Entries of edges that are looked at in about a second, which is spent on a gap that is good enough as well.
 _CHEAP = 2.5e8
-#: Sums that exact elimination of what is left may compare.  Measured: 2e8 take 0.6 s (a contrastive loss on 2x4, 2,697
-#: choices in 214 decisions), where HiGHS takes 19 s.
-_EXACT = 3e8
+#: Sums that exact elimination of what is left may compare, and those where a gap is good enough.  Measured: 1.75e8 take
+#: 0.5 s (a contrastive loss on 2x4, 2,697 choices in 214 decisions), where HiGHS takes 19 s.
+_EXACT, _EXACT_IF_GOOD = 3e8, 2e7
 #: What is forbidden costs in an ILP.  Chosen: costs are scaled so that this is the largest number that HiGHS sees.
 _HIGHS = 1e10
 
@@ -136,7 +136,7 @@ def searched(
         if apart <= (effort.good if left > effort.small else effort.gap) or left > 0.7 * size:
             break
     count = 0
-    if found is not None and apart > effort.gap and (order := exact_order(core.flat, _EXACT)) is not None:
+    if found is not None and apart > effort.gap and (order := _order(core, apart, effort)) is not None:
         progress(f"eliminating {len(core.unary)} decisions, {left} choices")
         inner = layers.inside(found.x)
         x_core = min(inner, order.run(core.flat, core.flat.unary, np.array(inner)).tolist(), key=core.cost)
@@ -152,6 +152,12 @@ def searched(
         best = layers.lift([])
         bound = network.cost(best)
     return Searched(_best(network, Solution(best, network.cost(best), bound, count), known or ()), layers, found)
+
+
+def _order(core: Network, apart: float, effort: Effort) -> EliminationOrder | None:
+    """An order in which what is left, with a gap of so much, is eliminated."""
+    enough = effort.good if effort.good > effort.gap else 0.0
+    return exact_order(core.flat, _EXACT if apart > enough else min(_EXACT, _EXACT_IF_GOOD))
 
 
 def _is_solvable(core: Network, apart: float, effort: Effort) -> bool:
