@@ -33,7 +33,7 @@ class Splits:
         names = mesh.names
         self.axes: list[Axes] = [p for k in range(len(names) + 1) for p in itertools.permutations(names, k)]
         self.number = {axes: t for t, axes in enumerate(self.axes)}
-        count = len(self.axes)
+        every = len(self.axes)
         self.over = np.array([sum(1 << names.index(a) for a in axes) for axes in self.axes], np.int64)
         """Its axes as bits."""
         self.parts = np.array([mesh.axes_size(axes) for axes in self.axes], np.int64)
@@ -41,17 +41,17 @@ class Splits:
         sizes = [tuple(mesh.axis_size(a) for a in axes) for axes in self.axes]
         self.blocks = np.array([blocks.setdefault(s, len(blocks)) for s in sizes], np.int64)
         """Splits with one number cut a dimension into the same blocks, uneven ones, too."""
-        self.more = np.full((count, count), _NONE, _Short)
+        self.more = np.full((every, every), _NONE, _Short)
         """`more[s, t]`: what t splits over behind s, where t begins with s and goes on."""
-        self.behind = np.full((count, count), _NONE, np.int64)
+        self.behind = np.full((every, every), _NONE, np.int64)
         """`behind[s, t]`: the split over s and then t."""
         for t, axes in enumerate(self.axes):
-            for cut in range(len(axes)):
-                first, last = self.number[axes[:cut]], self.number[axes[cut:]]
+            for count in range(len(axes)):
+                first, last = self.number[axes[:count]], self.number[axes[count:]]
                 self.more[first, t], self.behind[first, last] = last, t
             self.behind[t, 0] = t
         grid = np.indices(mesh.sizes).reshape(len(names), -1)
-        self.index = np.zeros((count, mesh.size), np.int64)
+        self.index = np.zeros((every, mesh.size), np.int64)
         """Which block every position of the mesh has."""
         for t, axes in enumerate(self.axes):
             for a in axes:
@@ -226,24 +226,21 @@ class LayoutArrays:
             fits &= grows | shrinks | (here == there)
             equal_parts &= splits.parts[here] == splits.parts[there]
 
-        def ends(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            i, j = np.nonzero(where)
-            return i, j
-
         first, parts = block.first, splits.parts
-        i, j = ends(fits & (grown == 1) & (lost == 0))
+        i, j = np.nonzero(fits & (grown == 1) & (lost == 0))
         yield _Steps.of(first + i, first + j, _SLICE, splits.number[()], 0.0)
-        i, j = ends(fits & (grown == 0) & (lost == 1))
+        i, j = np.nonzero(fits & (grown == 0) & (lost == 1))
         axes = shorter[i, j]
         yield _Steps.of(first + i, first + j, _GATHER, axes, (parts[axes] - 1.0) * shard[i])
-        i, j = ends(fits & (grown > 0) & (lost > 0) & (gained == gone))
+        i, j = np.nonzero(fits & (grown > 0) & (lost > 0) & (gained == gone))
         # From one dimension to another in one order is over the axes in that; anything else is a regrouping.
         plain = (grown[i, j] == 1) & (lost[i, j] == 1) & (longer[i, j] == shorter[i, j])
         every = self._of_bits()[gone[i, j]]
         axes = np.where(plain, shorter[i, j], every)
         yield _Steps.of(first + i, first + j, _EXCHANGE, axes, (parts[axes] - 1) / parts[axes] * shard[i])
         np.fill_diagonal(equal_parts, False)
-        yield self._permuted(block, *ends(equal_parts), shard)
+        i, j = np.nonzero(equal_parts)
+        yield self._permuted(block, i, j, shard)
 
     def _among(self, block: _Block, every: _Block) -> _Steps:
         """Steps between layouts of a block: those between the same that are not partial, `every` one."""
