@@ -2,7 +2,8 @@
 
   python bench/planning_times.py [MODEL ...] [--mesh a=2,b=4 ...] [--markdown]
 
-MODEL: of the zoo, keras:ResNet50, or example:bert:large, a size of one of `examples/`.
+MODEL: of the zoo, keras:ResNet50, example:bert:large, a size of one of `examples/`, or other:contrastive, of
+`bench/other_programs.py`.
 
 Every cell is three processes of their own, one after the other: `jax` lowers and compiles the step for as many CPU
 devices as the mesh has, the batch split over all of them, and writes its StableHLO; `pcg` is the command
@@ -46,13 +47,14 @@ def names() -> list[str]:
     """All models."""
     import examples
     from bench.keras_applications import MODELS
+    from bench.other_programs import PROGRAMS
     from bench.zoo import ZOO
 
     modules = [(name, importlib.import_module(f"examples.{name}")) for name in examples.MODELS]
     in_zoo = {(entry.module, entry.size) for entry in ZOO.values()}
     sizes = [(name, size) for name, module in modules for size in module.SIZES]
     more = [f"example:{name}:{size}" for name, size in sizes if size != "small" and (name, size) not in in_zoo]
-    return [*ZOO, *(f"keras:{name}" for name in MODELS), *more]
+    return [*ZOO, *(f"keras:{name}" for name in MODELS), *more, *(f"other:{name}" for name in PROGRAMS)]
 
 
 def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
@@ -73,6 +75,10 @@ def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
     elif name.startswith("example:"):
         _, module, size = name.split(":")
         step, args = importlib.import_module(f"examples.{module}").shapes(size)
+    elif name.startswith("other:"):
+        from bench.other_programs import PROGRAMS
+
+        step, args = PROGRAMS[name.removeprefix("other:")].shapes()
     else:
         from bench.zoo import ZOO
 
