@@ -1,7 +1,7 @@
 """Steps of kinds that the zoo lacks, written as their users would: what a planner meets that was tuned on other models.
 
-`PROGRAMS[name].shapes()` is the step and the shapes of its arguments, state first, data last; `make()` the same at a
-small size, with values.
+`PROGRAMS[name].shapes()` is the step and the shapes of its arguments, state first, data last; `make(small)` the same
+with values.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from examples.training import f32, i32, layer_norm, sgd
 
 Step = Callable[..., Any]
 Shapes = tuple[Any, ...]
@@ -31,10 +33,10 @@ class Program:
         """The step at the size that is planned."""
         return self.build(False)
 
-    def make(self, seed: int = 0) -> tuple[Step, Shapes]:
-        """The step at the size that is run, with values: positive numbers, and integers from 0 to 3."""
-        step, args = self.build(True)
-        rng = np.random.default_rng(seed)
+    def make(self, small: bool = True) -> tuple[Step, Shapes]:
+        """The step with values: positive numbers, and integers from 0 to 3."""
+        step, args = self.build(small)
+        rng = np.random.default_rng(0)
 
         def values(leaf: Any) -> np.ndarray:
             if np.issubdtype(leaf.dtype, np.integer):
@@ -44,26 +46,12 @@ class Program:
         return step, jax.tree.map(values, args)
 
 
-def _floats(*shape: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, jnp.float32)
-
-
-def _ints(*shape: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, jnp.int32)
-
-
 def _descent(loss: Callable[..., Any]) -> Step:
     def step(params: Any, *batch: Any) -> Any:
         value, gradients = jax.value_and_grad(loss)(params, *batch)
-        return jax.tree.map(lambda p, g: p - 0.01 * g, params, gradients), value
+        return sgd(params, gradients, 0.01), value
 
     return step
-
-
-def _normalised(x: Any, scale: Any) -> Any:
-    mean = x.mean(-1, keepdims=True)
-    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
-    return (x - mean) * lax.rsqrt(variance + 1e-5) * scale
 
 
 def _contrastive(small: bool) -> tuple[Step, Shapes]:
@@ -80,8 +68,8 @@ def _contrastive(small: bool) -> tuple[Step, Shapes]:
         scores = images @ texts.T * jnp.exp(params["temperature"])
         return -(jnp.diag(jax.nn.log_softmax(scores, 0)) + jnp.diag(jax.nn.log_softmax(scores, 1))).mean()
 
-    towers = {side: [_floats(width, width)] * depth for side in ("images", "texts")}
-    return _descent(loss), ({**towers, "temperature": _floats()}, _floats(batch, width), _floats(batch, width))
+    towers = {side: [f32(width, width)] * depth for side in ("images", "texts")}
+    return _descent(loss), ({**towers, "temperature": f32()}, f32(batch, width), f32(batch, width))
 
 
 def _graph_network(small: bool) -> tuple[Step, Shapes]:
@@ -92,11 +80,11 @@ def _graph_network(small: bool) -> tuple[Step, Shapes]:
         for layer in params:
             messages = jax.nn.relu(jnp.concatenate([x[senders], x[receivers]], -1) @ layer["edge"])
             arrived = jax.ops.segment_sum(messages, receivers, nodes)
-            x = _normalised(x + jnp.concatenate([x, arrived], -1) @ layer["node"], layer["scale"])
+            x = layer_norm(x + jnp.concatenate([x, arrived], -1) @ layer["node"], layer["scale"], layer["bias"])
         return ((x - y) ** 2).mean()
 
-    layer = {"edge": _floats(2 * width, width), "node": _floats(2 * width, width), "scale": _floats(width)}
-    return _descent(loss), ([layer] * depth, _floats(nodes, width), _ints(edges), _ints(edges), _floats(nodes, width))
+    layer = {"edge": f32(2 * width, width), "node": f32(2 * width, width), "scale": f32(width), "bias": f32(width)}
+    return _descent(loss), ([layer] * depth, f32(nodes, width), i32(edges), i32(edges), f32(nodes, width))
 
 
 def _attention_unet(small: bool) -> tuple[Step, Shapes]:
@@ -137,20 +125,20 @@ def _attention_unet(small: bool) -> tuple[Step, Shapes]:
 
     widths = [width, 2 * width, 4 * width]
     down = [
-        {"a": _floats(3, 3, before, after), "b": _floats(3, 3, after, after), "scale": _floats(after),
-         "time": _floats(width, after)}
+        {"a": f32(3, 3, before, after), "b": f32(3, 3, after, after), "scale": f32(after),
+         "time": f32(width, after)}
         for before, after in zip([width, *widths], widths, strict=False)
     ]  # fmt: skip
     up = [
-        {"grow": _floats(2, 2, before, after), "a": _floats(3, 3, before, after), "scale": _floats(after)}
+        {"grow": f32(2, 2, before, after), "a": f32(3, 3, before, after), "scale": f32(after)}
         for before, after in ((widths[2], widths[1]), (widths[1], widths[0]))
     ]
     params = {
-        "first": _floats(3, 3, 3, width), "time": _floats(width, width), "down": down, "up": up,
-        "attention": {name: _floats(widths[2], widths[2]) for name in "qkvo"}, "last": _floats(3, 3, width, 3),
+        "first": f32(3, 3, 3, width), "time": f32(width, width), "down": down, "up": up,
+        "attention": {name: f32(widths[2], widths[2]) for name in "qkvo"}, "last": f32(3, 3, width, 3),
     }  # fmt: skip
-    images = _floats(batch, edge, edge, 3)
-    return _descent(loss), (params, images, _floats(batch), images)
+    images = f32(batch, edge, edge, 3)
+    return _descent(loss), (params, images, f32(batch), images)
 
 
 def _state_space(small: bool) -> tuple[Step, Shapes]:
@@ -161,7 +149,7 @@ def _state_space(small: bool) -> tuple[Step, Shapes]:
         return left[0] * right[0], right[0] * left[1] + right[1]
 
     def layer(x: Any, p: Any) -> Any:
-        u, gate = jnp.split(_normalised(x, p["scale"]) @ p["first"], 2, -1)
+        u, gate = jnp.split(layer_norm(x, p["scale"], p["bias"]) @ p["first"], 2, -1)
         padded = jnp.pad(u, ((0, 0), (3, 0), (0, 0)))
         u = jax.nn.silu(sum(padded[:, i : i + length] * p["conv"][i] for i in range(4)))
         delta = jax.nn.softplus(u @ p["delta"])
@@ -178,11 +166,11 @@ def _state_space(small: bool) -> tuple[Step, Shapes]:
 
     inner = 2 * width
     params = {
-        "scale": _floats(width), "first": _floats(width, 2 * inner), "conv": _floats(4, inner),
-        "delta": _floats(inner, inner), "both": _floats(inner, 2 * states), "decay": _floats(inner, states),
-        "skip": _floats(inner), "last": _floats(inner, width),
+        "scale": f32(width), "bias": f32(width), "first": f32(width, 2 * inner), "conv": f32(4, inner),
+        "delta": f32(inner, inner), "both": f32(inner, 2 * states), "decay": f32(inner, states),
+        "skip": f32(inner), "last": f32(inner, width),
     }  # fmt: skip
-    return _descent(loss), ([params] * depth, _floats(batch, length, width), _floats(batch, length, width))
+    return _descent(loss), ([params] * depth, f32(batch, length, width), f32(batch, length, width))
 
 
 def _decoding(small: bool) -> tuple[Step, Shapes]:
@@ -210,9 +198,9 @@ def _decoding(small: bool) -> tuple[Step, Shapes]:
         start = 0, first, cache, jnp.zeros((batch, most), jnp.int32)
         return lax.while_loop(lambda state: state[0] < count, token, start)[-1]
 
-    layer = {name: _floats(width, width) for name in "qkvo"}
-    layer |= {"a": _floats(width, 4 * width), "b": _floats(4 * width, width)}
-    return generate, ({"words": _floats(words, width), "layers": [layer] * depth}, _ints(batch), _ints())
+    layer = {name: f32(width, width) for name in "qkvo"}
+    layer |= {"a": f32(width, 4 * width), "b": f32(4 * width, width)}
+    return generate, ({"words": f32(words, width), "layers": [layer] * depth}, i32(batch), i32())
 
 
 def _sorted_experts(small: bool) -> tuple[Step, Shapes]:
@@ -232,10 +220,10 @@ def _sorted_experts(small: bool) -> tuple[Step, Shapes]:
         return ((jnp.zeros_like(x).at[order // 2].add(out) - y) ** 2).mean()
 
     params = {
-        "router": _floats(width, experts), "a": _floats(experts, width, 4 * width),
-        "b": _floats(experts, 4 * width, width),
+        "router": f32(width, experts), "a": f32(experts, width, 4 * width),
+        "b": f32(experts, 4 * width, width),
     }  # fmt: skip
-    return _descent(loss), (params, _floats(tokens, width), _floats(tokens, width))
+    return _descent(loss), (params, f32(tokens, width), f32(tokens, width))
 
 
 def _fourier(small: bool) -> tuple[Step, Shapes]:
@@ -251,10 +239,10 @@ def _fourier(small: bool) -> tuple[Step, Shapes]:
             h = jax.nn.gelu(jnp.fft.irfft2(kept, s=(edge, edge), axes=(1, 2)) + h @ p["local"])
         return ((h @ params["last"] - y) ** 2).mean()
 
-    of_modes = _floats(width, width, modes, modes)
-    layer = {"real": of_modes, "imaginary": of_modes, "local": _floats(width, width)}
-    params = {"first": _floats(1, width), "layers": [layer] * depth, "last": _floats(width, 1)}
-    return _descent(loss), (params, _floats(batch, edge, edge, 1), _floats(batch, edge, edge, 1))
+    of_modes = f32(width, width, modes, modes)
+    layer = {"real": of_modes, "imaginary": of_modes, "local": f32(width, width)}
+    params = {"first": f32(1, width), "layers": [layer] * depth, "last": f32(width, 1)}
+    return _descent(loss), (params, f32(batch, edge, edge, 1), f32(batch, edge, edge, 1))
 
 
 def _shampoo(small: bool) -> tuple[Step, Shapes]:
@@ -270,11 +258,11 @@ def _shampoo(small: bool) -> tuple[Step, Shapes]:
         left = [a @ a.T + g @ g.T for a, g in zip(left, gradients, strict=True)]
         right = [a @ a.T + g.T @ g for a, g in zip(right, gradients, strict=True)]
         steps = [root(a) @ g @ root(b) for a, g, b in zip(left, gradients, right, strict=True)]
-        return [p - 0.1 * s for p, s in zip(params, steps, strict=True)], left, right
+        return sgd(params, steps, 0.1), left, right
 
-    wide, long = _floats(width, width), _floats(inner, inner)
-    params = [_floats(width, inner), _floats(inner, width)]
-    return step, (params, [wide, long], [long, wide], _floats(batch, width), _floats(batch, width))
+    wide, long = f32(width, width), f32(inner, inner)
+    params = [f32(width, inner), f32(inner, width)]
+    return step, (params, [wide, long], [long, wide], f32(batch, width), f32(batch, width))
 
 
 PROGRAMS = {
