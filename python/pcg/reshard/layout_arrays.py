@@ -134,6 +134,8 @@ class LayoutArrays:
         self.parts = np.zeros((0, rank), np.int64)
         """Into how many each layout splits each dimension."""
         self.before = self.after = self.hop = np.zeros(0, np.int64)
+        self._steps: _Steps | None = None
+        """Those between layouts that are not partial, once there are such."""
 
     def nodes(self, layouts: Sequence[tuple[Sequence[Axes], Partial]]) -> np.ndarray:
         """Numbers of layouts; those of the layouts that can be reached from them are added with them."""
@@ -244,6 +246,7 @@ class LayoutArrays:
 
     def _among(self, block: _Block, every: _Block) -> _Steps:
         """Steps between layouts of a block: those between the same that are not partial, `every` one."""
+        assert self._steps is not None
         number = np.full(len(every.layouts), _NONE, np.int64)
         number[self._at(every, block.layouts) - every.first] = block.first + np.arange(len(block.layouts))
         before, after = number[self._steps.before - every.first], number[self._steps.after - every.first]

@@ -118,7 +118,7 @@ def elimination_order(
 def exact_order(network: Pairwise, work: float) -> EliminationOrder | None:
     """An order for all nodes that takes at most so much `work`, so that what it finds is the best assignment.
 
-    The one of least work among a few random ones; None if the first takes more, as of large networks all do.
+    The one of least work among a few random ones; None if the first takes more, as in large networks all do.
     """
     best: EliminationOrder | None = None
     for seed in range(_TRIES):

@@ -156,8 +156,7 @@ def searched(
 
 def _order(core: Network, apart: float, effort: Effort) -> EliminationOrder | None:
     """An order in which what is left, with a gap of so much, is eliminated."""
-    enough = effort.good if effort.good > effort.gap else 0.0
-    return exact_order(core.flat, _EXACT if apart > enough else min(_EXACT, _EXACT_IF_GOOD))
+    return exact_order(core.flat, _EXACT if effort.closes or apart > effort.good else _EXACT_IF_GOOD)
 
 
 def _is_solvable(core: Network, apart: float, effort: Effort) -> bool:
